@@ -1,0 +1,56 @@
+# Everything runs in .venv, which the first target that needs it makes and fills.
+# A stamp in it is older than pyproject.toml when it has to be filled again.
+PYTHON ?= python3
+PYTEST_ARGS ?=
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all bench lint clean
+
+help:  ## Show this list.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+	@echo "Another Python (3.11 or newer): make test PYTHON=python3.13"
+	@echo "Options for pytest:             make test PYTEST_ARGS='-n 2 -k solve'"
+
+demo: .venv/installed  ## Show what journeyman does, in the terminal and in demo/.
+	@mkdir -p demo
+	$(BIN)/journeyman worlds
+	$(BIN)/journeyman worlds show jail --seed 3
+	$(BIN)/journeyman worlds show random-10x10 --seed 3 --png demo/random-10x10.png
+
+test: .venv/installed  ## Run the tests that are not marked slow.
+	$(BIN)/python -m pytest -m "not slow" --durations=10 $(PYTEST_ARGS)
+
+test-all: .venv/installed  ## Run all tests.
+	$(BIN)/python -m pytest --durations=10 $(PYTEST_ARGS)
+
+bench: .venv/installed-bench  ## Run the benchmarks of bench/, one after the other.
+	@set -e; for benchmark in $(BENCHMARKS); do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
+
+lint: .venv/installed  ## Check format, style and types.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+clean:  ## Remove .venv, caches, builds and demo/.
+	rm -rf .venv demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests $(wildcard bench) -type d -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/installed: pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { \
+		echo "journeyman needs Python 3.11 or newer, and there is no $(PYTHON). Name one: make PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "journeyman needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1). Name another: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Installing journeyman and its tools into .venv (a few minutes the first time)"
+# Debian's Python may have venv, but not the ensurepip that puts pip into it: then the pip outside does.
+	@if $(PYTHON) -c 'import ensurepip' 2>/dev/null; then $(PYTHON) -m venv .venv; \
+	else $(PYTHON) -m venv --without-pip .venv && $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; fi
+	@$(PIP) install --quiet 'pip>=25.1'  # 25.1: dependency groups
+	@$(PIP) install --quiet --editable '.[all]' --group test
+	@touch $@
+
+.venv/installed-bench: .venv/installed
+	@$(PIP) install --quiet --group bench
+	@touch $@

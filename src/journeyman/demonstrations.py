@@ -1,0 +1,120 @@
+"""Demonstrations: what an expert answered to one query.
+
+The likelihood depends on demonstrations only through the counts n(s, a) of demonstrated actions.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from journeyman.errors import InputError
+from journeyman.types import IntArray
+
+ENDINGS = ("annotation", "truncated", "terminated")
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """Actions of an expert from one start state.
+
+    Parameters
+    ----------
+    start_state
+        The state that was asked for.
+    steps
+        (state, action) pairs in order; the first state is the start. Empty only where the start is terminal.
+    final_state
+        The state after the last action, where it was seen.
+    ended
+        "annotation": one action was asked for, nothing followed; "terminated": the episode ended;
+        "truncated": it was stopped, for example by a length limit.
+    query_id, annotator, timestamp
+        Where it came from; optional.
+    """
+
+    start_state: int
+    steps: tuple[tuple[int, int], ...]
+    final_state: int | None = None
+    ended: str = "annotation"
+    query_id: int | None = None
+    annotator: str | None = None
+    timestamp: datetime | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the parts fit each other, once."""
+        try:
+            steps = tuple((_index(state, "state"), _index(action, "action")) for state, action in self.steps)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"steps must be (state, action) pairs, got {self.steps!r}.") from None
+        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "start_state", _index(self.start_state, "start_state"))
+        if self.final_state is not None:
+            object.__setattr__(self, "final_state", _index(self.final_state, "final_state"))
+        if self.ended not in ENDINGS:
+            raise InputError(f"ended must be one of {', '.join(ENDINGS)}, got {self.ended!r}.")
+        if self.steps and self.steps[0][0] != self.start_state:
+            raise InputError(
+                f"the first step must be at the start state {self.start_state}, got state {self.steps[0][0]}."
+            )
+        if self.ended == "annotation" and (len(self.steps) != 1 or self.final_state is not None):
+            raise InputError(
+                f"an annotation must have exactly one step and no final state, got {len(self.steps)} steps. "
+                "Say ended='truncated' or 'terminated' for a trajectory."
+            )
+
+    @classmethod
+    def annotation(
+        cls,
+        state: int,
+        action: int,
+        *,
+        query_id: int | None = None,
+        annotator: str | None = None,
+        timestamp: datetime | None = None,
+    ) -> "Demonstration":
+        """Return the demonstration of one action in one state."""
+        return cls(state, ((state, action),), query_id=query_id, annotator=annotator, timestamp=timestamp)
+
+    def __len__(self) -> int:
+        """Return the number of actions."""
+        return len(self.steps)
+
+
+def _index(value: object, name: str) -> int:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 0:
+        raise InputError(f"{name} must be a whole number from 0, got {value!r}.")
+    return int(value)
+
+
+def action_counts(
+    demonstrations: Iterable[Demonstration] | Demonstration, num_states: int, num_actions: int
+) -> IntArray:
+    """Return `[S, A]` how often each action was demonstrated in each state: the sufficient statistic."""
+    counts = np.zeros((num_states, num_actions), dtype=np.int64)
+    for index, demonstration in enumerate(as_demonstrations(demonstrations)):
+        for state, action in demonstration.steps:
+            if state >= num_states or action >= num_actions:
+                raise InputError(
+                    f"demonstrations must use states 0..{num_states - 1} and actions 0..{num_actions - 1}, "
+                    f"got ({state}, {action}) in demonstration {index}. Check that they belong to this problem."
+                )
+            counts[state, action] += 1
+    return counts
+
+
+def as_demonstrations(demonstrations: Iterable[Demonstration] | Demonstration) -> Sequence[Demonstration]:
+    """Return one demonstration or many as a sequence, refusing anything else."""
+    if isinstance(demonstrations, Demonstration):
+        return (demonstrations,)
+    listed = tuple(demonstrations)
+    for index, item in enumerate(listed):
+        if not isinstance(item, Demonstration):
+            raise InputError(
+                f"demonstrations must be Demonstration records, got {type(item).__name__} at {index}. "
+                "Make one with Demonstration.annotation(state, action)."
+            )
+    return listed

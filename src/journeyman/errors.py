@@ -1,0 +1,31 @@
+"""The errors that journeyman raises on purpose.
+
+    JourneymanError
+    ├── InputError            (also ValueError)    a value breaks a rule; the message names it and the fix
+    │   └── UnsupportedError                       two valid things that do not go together
+    ├── MissingExtraError     (also ImportError)   an optional package is needed
+    └── InferenceError        (also RuntimeError)  sampling failed, and a wrong answer would be worse than none
+
+A message reads: "<what> must <rule>, got <value> at <where>. <What to do>."
+The command line turns these, and nothing else, into a message and exit code 1.
+"""
+
+
+class JourneymanError(Exception):
+    """Base of all errors that journeyman raises on purpose."""
+
+
+class InputError(JourneymanError, ValueError):
+    """A value that the caller gave breaks a rule."""
+
+
+class UnsupportedError(InputError):
+    """Two things that are valid by themselves do not go together."""
+
+
+class MissingExtraError(JourneymanError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class InferenceError(JourneymanError, RuntimeError):
+    """A sampler failed in a way that would make its answer wrong."""

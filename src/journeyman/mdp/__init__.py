@@ -1,0 +1,21 @@
+"""Finite Markov decision processes: model, solvers, policies, simulation."""
+
+from journeyman.mdp.episodes import Episode, simulate
+from journeyman.mdp.grid import Grid
+from journeyman.mdp.model import FiniteMDP
+from journeyman.mdp.policies import action_probabilities, evaluate_policy, occupancy
+from journeyman.mdp.solvers import Solution, q_values, solve, solve_batch
+
+__all__ = [
+    "Episode",
+    "FiniteMDP",
+    "Grid",
+    "Solution",
+    "action_probabilities",
+    "evaluate_policy",
+    "occupancy",
+    "q_values",
+    "simulate",
+    "solve",
+    "solve_batch",
+]

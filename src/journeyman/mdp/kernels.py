@@ -1,0 +1,306 @@
+"""Compiled loops over sparse rows. Arrays and scalars only; each has a plain-NumPy twin in the tests.
+
+Letters: S states, A actions, M rewards. Row s * A + a holds p(. | s, a). Rewards are `[M, S, R]` with R = A, or
+R = 1 for a reward that is the same for all actions of a state. Values are V, the policy is pi.
+"""
+
+import numpy as np
+from numba import njit
+
+# Sums may be reordered (this is what lets them use vector instructions); NaN and infinity keep their meaning.
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def backup(s, a, indptr, next_states, probabilities, num_actions, discount, reward, V):
+    """Return Q(s, a) = r(s, a) + discount * sum of p(s' | s, a) V(s')."""
+    row = s * num_actions + a
+    expected = 0.0
+    for k in range(indptr[row], indptr[row + 1]):
+        expected += probabilities[k] * V[next_states[k]]
+    r = reward[s, a] if reward.shape[1] > 1 else reward[s, 0]
+    return r + discount * expected
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def q_values(indptr, next_states, probabilities, available, discount, rewards, values, out):
+    """Fill `out [M, S, A]` with Q; minus infinity where an action does not exist."""
+    num_states, num_actions = available.shape
+    for m in range(values.shape[0]):
+        for s in range(num_states):
+            for a in range(num_actions):
+                if available[s, a]:
+                    out[m, s, a] = backup(
+                        s, a, indptr, next_states, probabilities, num_actions, discount, rewards[m], values[m]
+                    )
+                else:
+                    out[m, s, a] = -np.inf
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def improve(indptr, next_states, probabilities, available, discount, reward, V, pi, Q):
+    """Fill Q `[S, A]`, and change pi where another action is better by more than rounding.
+
+    Returns (number of changes, max over s of |max_a Q(s, a) - V(s)|, max |Q|).
+    """
+    num_states, num_actions = available.shape
+    residual = 0.0
+    largest = 0.0
+    for s in range(num_states):
+        best = -np.inf
+        for a in range(num_actions):
+            if available[s, a]:
+                q = backup(s, a, indptr, next_states, probabilities, num_actions, discount, reward, V)
+                Q[s, a] = q
+                best = max(best, q)
+                largest = max(largest, abs(q))
+        residual = max(residual, abs(best - V[s]))
+    slack = 1e-13 * (1.0 + largest)
+    num_changes = 0
+    for s in range(num_states):
+        best_action = pi[s]
+        for a in range(num_actions):
+            if available[s, a] and Q[s, a] > Q[s, best_action]:
+                best_action = a
+        if Q[s, best_action] > Q[s, pi[s]] + slack:
+            pi[s] = best_action
+            num_changes += 1
+    return num_changes, residual, largest
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def choose_lowest_optimal(available, Q, largest, pi):
+    """Set pi to the lowest action whose Q is within 1e-9 (1 + max |Q|) of the best."""
+    tie = 1e-9 * (1.0 + largest)
+    for s in range(pi.size):
+        best = -np.inf
+        for a in range(available.shape[1]):
+            if available[s, a]:
+                best = max(best, Q[s, a])
+        for a in range(available.shape[1]):
+            if available[s, a] and Q[s, a] >= best - tie:
+                pi[s] = a
+                break
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def sweep_one(indptr, next_states, weights, gain, available, reward, V, is_backward):
+    """One Gauss-Seidel sweep of value iteration in place, on rows without self-loops; returns the largest change of V.
+
+    With a chance p of staying in s, the best value of s given its neighbours is max over a of
+    (r + discount * sum over s' != s of p(s') V(s')) / (1 - discount * p): `gain` `[S * A]` is 1 / (1 - discount p), and
+    `weights` are discount * p(s') * gain. Staying for ever then costs one step instead of many.
+    """
+    num_states, num_actions = available.shape
+    change = 0.0
+    for i in range(num_states):
+        s = num_states - 1 - i if is_backward else i
+        best = -np.inf
+        for a in range(num_actions):
+            if available[s, a]:
+                row = s * num_actions + a
+                q = gain[row] * (reward[s, a] if reward.shape[1] > 1 else reward[s, 0])
+                for k in range(indptr[row], indptr[row + 1]):
+                    q += weights[k] * V[next_states[k]]
+                best = max(best, q)
+        change = max(change, abs(best - V[s]))
+        V[s] = best
+    return change
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def sweep_lanes(indptr, next_states, weights, gain, available, reward, V, is_backward, q, best, change):
+    """`sweep_one` for L rewards at once: reward `[S, R, L]`, V `[S, L]`; q, best `[L]` are scratch.
+
+    The rows are read once for all lanes, and the inner loops become vector instructions.
+    """
+    num_states, num_actions = available.shape
+    num_lanes = V.shape[1]
+    change[:] = 0.0
+    for i in range(num_states):
+        s = num_states - 1 - i if is_backward else i
+        for lane in range(num_lanes):
+            best[lane] = -np.inf
+        for a in range(num_actions):
+            if available[s, a]:
+                row = s * num_actions + a
+                factor = gain[row]
+                r = a if reward.shape[1] > 1 else 0
+                for lane in range(num_lanes):
+                    q[lane] = factor * reward[s, r, lane]
+                for k in range(indptr[row], indptr[row + 1]):
+                    weight = weights[k]
+                    n = next_states[k]
+                    for lane in range(num_lanes):
+                        q[lane] += weight * V[n, lane]
+                for lane in range(num_lanes):
+                    best[lane] = max(best[lane], q[lane])
+        for lane in range(num_lanes):
+            change[lane] = max(change[lane], abs(best[lane] - V[s, lane]))
+            V[s, lane] = best[lane]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def value_iteration(
+    indptr, next_states, weights, gain, available, rewards, values, num_lanes, tolerance, max_sweeps, iterations
+):
+    """Sweep each reward until V changes by at most `tolerance * (1 + max |V|)`; then |T V - V| <= discount * change.
+
+    Rewards are taken up to `num_lanes` at a time; fewer than four go one by one. Sweeps alternate their direction, so that
+    news crosses the state space both ways.
+    """
+    num_rewards, num_states, width = rewards.shape
+    done = 0
+    while num_rewards - done >= 4:
+        num_lanes = min(num_lanes, num_rewards - done)
+        reward = np.empty((num_states, width, num_lanes))
+        V = np.empty((num_states, num_lanes))
+        for lane in range(num_lanes):
+            for s in range(num_states):
+                V[s, lane] = values[done + lane, s]
+                for r in range(width):
+                    reward[s, r, lane] = rewards[done + lane, s, r]
+        q, best, change = np.empty(num_lanes), np.empty(num_lanes), np.empty(num_lanes)
+        sweeps = 0
+        is_settled = False
+        while sweeps < max_sweeps and not is_settled:
+            sweep_lanes(indptr, next_states, weights, gain, available, reward, V, sweeps % 2 == 1, q, best, change)
+            sweeps += 1
+            is_settled = change.max() <= tolerance  # cheap; scaled by the values only when they matter
+            if not is_settled and sweeps % 4 == 0:
+                is_settled = True
+                for lane in range(num_lanes):
+                    if change[lane] > tolerance:
+                        is_settled &= change[lane] <= tolerance * (1.0 + np.abs(V[:, lane]).max())
+        for lane in range(num_lanes):
+            iterations[done + lane] = sweeps
+            for s in range(num_states):
+                values[done + lane, s] = V[s, lane]
+        done += num_lanes
+    for m in range(done, num_rewards):
+        sweeps = 0
+        while sweeps < max_sweeps:
+            step = sweep_one(indptr, next_states, weights, gain, available, rewards[m], values[m], sweeps % 2 == 1)
+            sweeps += 1
+            if step <= tolerance or step <= tolerance * (1.0 + np.abs(values[m]).max()):
+                break
+        iterations[m] = sweeps
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def read_off(indptr, next_states, probabilities, available, discount, rewards, values, policies, residuals, largest):
+    """Set the policies `[M, S]` from the values, with the Bellman residuals and max |Q| `[M]`."""
+    Q = np.empty(available.shape)
+    for m in range(rewards.shape[0]):
+        _, residuals[m], largest[m] = improve(
+            indptr, next_states, probabilities, available, discount, rewards[m], values[m], policies[m], Q
+        )
+        choose_lowest_optimal(available, Q, largest[m], policies[m])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def policy_sweep(indptr, next_states, weights, reward, V, is_backward):
+    """One Gauss-Seidel sweep of V = r + weights V in place; returns the largest change of V."""
+    change = 0.0
+    for i in range(V.size):
+        s = V.size - 1 - i if is_backward else i
+        value = reward[s]
+        for k in range(indptr[s], indptr[s + 1]):
+            value += weights[k] * V[next_states[k]]
+        change = max(change, abs(value - V[s]))
+        V[s] = value
+    return change
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def solve_banded(indptr, next_states, probabilities, num_actions, discount, reward, pi, lower, upper, band, V):
+    """Solve (I - discount P_pi) V = r_pi by elimination inside the band.
+
+    `band [S, lower + 1 + upper]` is scratch; column lower + j - i of row i holds entry (i, j). No pivoting is needed:
+    the matrix is strictly diagonally dominant by rows, and elimination keeps it so.
+    """
+    num_states = pi.size
+    for i in range(num_states):
+        for j in range(lower + 1 + upper):
+            band[i, j] = 0.0
+        band[i, lower] = 1.0
+        row = i * num_actions + pi[i]
+        for k in range(indptr[row], indptr[row + 1]):
+            band[i, lower + next_states[k] - i] -= discount * probabilities[k]
+        V[i] = reward[i, pi[i]] if reward.shape[1] > 1 else reward[i, 0]
+    for p in range(num_states):
+        pivot = 1.0 / band[p, lower]
+        last = min(upper, num_states - 1 - p)
+        for i in range(p + 1, min(p + lower, num_states - 1) + 1):
+            shift = lower + p - i
+            factor = band[i, shift]
+            if factor != 0.0:
+                factor *= pivot
+                for j in range(1, last + 1):
+                    band[i, shift + j] -= factor * band[p, lower + j]
+                V[i] -= factor * V[p]
+    for i in range(num_states - 1, -1, -1):
+        value = V[i]
+        for j in range(1, min(upper, num_states - 1 - i) + 1):
+            value -= band[i, lower + j] * V[i + j]
+        V[i] = value / band[i, lower]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def policy_iteration(
+    indptr,
+    next_states,
+    probabilities,
+    available,
+    discount,
+    rewards,
+    values,
+    policies,
+    has_policy,
+    lower,
+    upper,
+    max_iterations,
+    residuals,
+    largest,
+    iterations,
+):
+    """Solve each reward by policy iteration with exact evaluation, from its policy or, without one, its values."""
+    num_states = available.shape[0]
+    band = np.empty((num_states, lower + 1 + upper))
+    Q = np.empty(available.shape)
+    for m in range(rewards.shape[0]):
+        V, pi, reward = values[m], policies[m], rewards[m]
+        if not has_policy:
+            improve(indptr, next_states, probabilities, available, discount, reward, V, pi, Q)
+        num_changes, count = 1, 0
+        while num_changes > 0 and count < max_iterations:
+            solve_banded(
+                indptr, next_states, probabilities, available.shape[1], discount, reward, pi, lower, upper, band, V
+            )
+            count += 1
+            num_changes, residuals[m], largest[m] = improve(
+                indptr, next_states, probabilities, available, discount, reward, V, pi, Q
+            )
+        iterations[m] = count
+        choose_lowest_optimal(available, Q, largest[m], pi)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def evaluate_by_sweeps(indptr, next_states, probabilities, rewards, values, tolerance, max_sweeps, residuals):
+    """Solve V = r + P V for each reward `[M, S]` by alternating sweeps; the rows already carry the discount."""
+    for m in range(rewards.shape[0]):
+        V = values[m]
+        for sweep in range(max_sweeps):
+            change = policy_sweep(indptr, next_states, probabilities, rewards[m], V, sweep % 2 == 1)
+            scale = 1.0
+            for s in range(V.size):
+                scale = max(scale, 1.0 + abs(V[s]))
+            if change <= tolerance * scale:
+                break
+        residual = 0.0
+        for s in range(V.size):
+            value = rewards[m, s]
+            for k in range(indptr[s], indptr[s + 1]):
+                value += probabilities[k] * V[next_states[k]]
+            residual = max(residual, abs(value - V[s]))
+        residuals[m] = residual

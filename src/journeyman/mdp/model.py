@@ -1,0 +1,202 @@
+"""FiniteMDP: known dynamics without a reward.
+
+    Q(s, a) = r(s, a) + discount * sum over s' of p(s' | s, a) V(s'),   V(s) = max over available a of Q(s, a)
+
+Transitions are sparse rows, one per (state, action). A row may sum to less
+than 1: what is missing is the chance that the episode ends after this step.
+With discount < 1 the matrix I - discount * P is then always invertible.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import InitVar, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from journeyman.errors import InputError
+from journeyman.mdp import validation
+from journeyman.mdp.edges import rows_from_edges
+from journeyman.mdp.grid import Grid
+from journeyman.mdp.rows import Rows, rows_from_dense, rows_from_function, rows_from_matrices
+from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FiniteMDP:
+    """A finite Markov decision process without its reward; immutable, checked on construction.
+
+    Usually made by `from_dense`, `from_matrices`, `from_edges` or `from_function`.
+
+    Parameters
+    ----------
+    rows
+        Sparse transition rows; those of unavailable actions are ignored.
+    discount
+        In (0, 1).
+    initial
+        `[S]` distribution of the first state; default uniform.
+    available
+        `[S, A]` which actions exist; default all.
+    terminal
+        `[S]` which states are terminal cells: their reward is paid once and nobody chooses there. Default: the
+        states where every available action has an empty row. Say False for a state whose action is a real choice
+        with its own reward although the episode ends after it.
+    missing_mass
+        "error", or "terminates": rows may sum to less than 1, the rest ends the episode.
+    termination
+        `[S, A]` chance that the episode ends after this step, in addition to the rows; then sums must be 1.
+    state_labels, action_labels
+        Names, one each; optional.
+    grid
+        Where states lie, for drawing; optional.
+    """
+
+    rows: Rows
+    discount: float
+    initial: FloatArray = None  # type: ignore[assignment]
+    available: BoolArray = None  # type: ignore[assignment]
+    terminal: BoolArray = None  # type: ignore[assignment]
+    missing_mass: InitVar[str] = "error"
+    termination: InitVar[ArrayLike | None] = None
+    state_labels: tuple[str, ...] | None = None
+    action_labels: tuple[str, ...] | None = None
+    grid: Grid | None = None
+
+    def __post_init__(self, missing_mass: str, termination: ArrayLike | None) -> None:
+        """Check everything once, and freeze the arrays."""
+        num_states, num_actions = self.rows.num_states, self.rows.num_actions
+        available = validation.checked_available(self.available, num_states, num_actions)
+        rows = validation.checked_rows(self.rows, available, missing_mass, termination)
+        is_ending = (np.diff(rows.indptr) == 0).reshape(num_states, num_actions).all(axis=1)
+        rows = rows._replace(
+            indptr=validation.read_only(rows.indptr),
+            next_states=validation.read_only(rows.next_states),
+            probabilities=validation.read_only(rows.probabilities),
+        )
+        checked = {
+            "rows": rows,
+            "discount": validation.checked_discount(self.discount),
+            "initial": validation.read_only(validation.checked_initial(self.initial, num_states)),
+            "available": validation.read_only(available),
+            "terminal": validation.read_only(validation.checked_terminal(self.terminal, is_ending)),
+            "state_labels": validation.checked_labels(self.state_labels, num_states, "state_labels"),
+            "action_labels": validation.checked_labels(self.action_labels, num_actions, "action_labels"),
+        }
+        if self.grid is not None and len(self.grid.places) != num_states:
+            raise InputError(
+                f"a grid must place all {num_states} states, got {len(self.grid.places)} cells. Give cells= for each."
+            )
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_dense(cls, transitions: ArrayLike, *, layout: str, discount: float, **options: Any) -> "FiniteMDP":
+        """Build from a dense array whose axes are named by `layout`: "SAS", "ASS" or "SSA"; options as in the class."""
+        return cls(rows=rows_from_dense(transitions, layout), discount=discount, **options)
+
+    @classmethod
+    def from_matrices(cls, matrices: Sequence[Any], *, discount: float, **options: Any) -> "FiniteMDP":
+        """Build from one `[S, S]` scipy sparse matrix per action; options as in the class."""
+        return cls(rows=rows_from_matrices(matrices), discount=discount, **options)
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Any,
+        *,
+        discount: float,
+        num_states: int | None = None,
+        num_actions: int | None = None,
+        **options: Any,
+    ) -> "FiniteMDP":
+        """Build from an edge table (CSV or Parquet path, DataFrame, or mapping of columns); options as in the class.
+
+        Columns: state, action, next_state, probability, numbered from 0.
+        """
+        return cls(rows=rows_from_edges(edges, num_states, num_actions), discount=discount, **options)
+
+    @classmethod
+    def from_function(
+        cls,
+        transition_fn: Callable[[int, int], Iterable[tuple[float, int]]],
+        *,
+        num_states: int,
+        num_actions: int,
+        discount: float,
+        **options: Any,
+    ) -> "FiniteMDP":
+        """Build from a function (state, action) -> [(probability, next state), ...]; options as in the class."""
+        return cls(rows=rows_from_function(transition_fn, num_states, num_actions), discount=discount, **options)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "FiniteMDP":
+        """Read an MDP written by `save`."""
+        from journeyman.mdp.storage import load_mdp
+
+        return load_mdp(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write the MDP to one `.npz` file, whole or not at all."""
+        from journeyman.mdp.storage import save_mdp
+
+        save_mdp(self, path)
+
+    @property
+    def num_states(self) -> int:
+        """Number of states S."""
+        return self.rows.num_states
+
+    @property
+    def num_actions(self) -> int:
+        """Number of actions A."""
+        return self.rows.num_actions
+
+    @cached_property
+    def max_row_sum(self) -> float:
+        """Largest chance that an episode goes on after a step, in 0..1."""
+        lengths = np.diff(self.rows.indptr)
+        if not lengths.any():
+            return 0.0
+        return min(1.0, float(np.add.reduceat(self.rows.probabilities, self.rows.indptr[:-1][lengths > 0]).max()))
+
+    def next_states(self, state: int, action: int) -> tuple[AnyArray, FloatArray]:
+        """Return the next states of doing `action` in `state`, and their probabilities."""
+        row = state * self.num_actions + action
+        part = slice(int(self.rows.indptr[row]), int(self.rows.indptr[row + 1]))
+        return self.rows.next_states[part], self.rows.probabilities[part]
+
+    def dense_transitions(self) -> FloatArray:
+        """Return `[S, A, S]` transitions as one dense array: for small problems and tests."""
+        dense = np.zeros((self.num_states * self.num_actions, self.num_states))
+        row = np.repeat(np.arange(dense.shape[0]), np.diff(self.rows.indptr))
+        dense[row, self.rows.next_states] = self.rows.probabilities
+        return dense.reshape(self.num_states, self.num_actions, self.num_states)
+
+    def unrolled(self, horizon: int) -> "FiniteMDP":
+        """Return the MDP over (t, s) with t < horizon, numbered t * S + s: the episode ends after `horizon` steps."""
+        from journeyman.mdp.graph import unrolled
+
+        return unrolled(self, horizon)
+
+    def reachable(self, from_states: ArrayLike | None = None, within: int | None = None) -> BoolArray:
+        """Return `[S]`: can a state be reached from `from_states` (default: the initial ones) in `within` steps?"""
+        from journeyman.mdp.graph import reachable
+
+        return reachable(self, from_states, within)
+
+    def state_name(self, state: int) -> str:
+        """Return the label of a state, or its number."""
+        return self.state_labels[state] if self.state_labels else str(state)
+
+    def action_name(self, action: int) -> str:
+        """Return the label of an action, or its number."""
+        return self.action_labels[action] if self.action_labels else str(action)
+
+    def state_indices(self, states: ArrayLike) -> IntArray:
+        """Return `states` as checked indices."""
+        from journeyman.mdp.rows import index_column
+
+        return index_column(np.atleast_1d(np.asarray(states)), "state", self.num_states)

@@ -1,0 +1,165 @@
+"""Sparse transition rows, and how each accepted input becomes them.
+
+Row `s * num_actions + a` holds the next states of doing `a` in `s` and their
+probabilities. Every input is first turned into four parallel columns (state,
+action, next state, probability); `rows_from_columns` checks and packs them.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from journeyman.errors import InputError
+from journeyman.types import AnyArray, FloatArray, IntArray
+
+LAYOUTS = {"SAS": (0, 1, 2), "ASS": (1, 0, 2), "SSA": (0, 2, 1)}
+MAX_STATES = 2**31 - 1
+
+
+class Rows(NamedTuple):
+    """Transition rows in compressed form.
+
+    indptr `[S * A + 1]`: row i lies at indptr[i]:indptr[i + 1] of the other two;
+    next_states `[nnz]` ascending within a row, probabilities `[nnz]` positive.
+    """
+
+    num_states: int
+    num_actions: int
+    indptr: IntArray
+    next_states: AnyArray
+    probabilities: FloatArray
+
+
+def rows_from_columns(
+    num_states: int, num_actions: int, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike, probs: ArrayLike
+) -> Rows:
+    """Check parallel columns and pack them; repeated (state, action, next state) add up, zeros are dropped."""
+    if num_states < 1 or num_actions < 1:
+        raise InputError(
+            f"an MDP must have at least one state and one action, got {num_states} states and {num_actions} actions. "
+            "Check the shape of the transitions."
+        )
+    if num_states > MAX_STATES:
+        raise InputError(f"num_states must be at most {MAX_STATES}, got {num_states}. Aggregate states first.")
+    state = index_column(states, "state", num_states)
+    action = index_column(actions, "action", num_actions)
+    next_state = index_column(next_states, "next_state", num_states)
+    probability = np.asarray(probs, dtype=np.float64).ravel()
+    bad = ~(probability >= 0) | ~np.isfinite(probability)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise InputError(
+            f"transition probabilities must be finite and at least 0, got {probability[i]} "
+            f"at state {state[i]}, action {action[i]}, next state {next_state[i]}. Correct that entry."
+        )
+    row = state * num_actions + action
+    positive = probability > 0
+    if not positive.all():
+        row, next_state, probability = row[positive], next_state[positive], probability[positive]
+    if not _strictly_ascending(row, next_state):
+        row, next_state, probability = _sort_and_merge(row, next_state, probability)
+    indptr = np.zeros(num_states * num_actions + 1, dtype=np.int64)
+    np.cumsum(np.bincount(row, minlength=num_states * num_actions), out=indptr[1:])
+    return Rows(num_states, num_actions, indptr, next_state.astype(np.int32), probability)
+
+
+def index_column(values: ArrayLike, name: str, upper: int) -> IntArray:
+    """Return `values` as integers in 0..upper-1, or name the first one that is not."""
+    column = np.asarray(values).ravel()
+    if column.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if column.dtype.kind not in "iuf" or (column.dtype.kind == "f" and not (column == np.floor(column)).all()):
+        raise InputError(f"{name} must hold whole numbers from 0, got values like {column[0]!r}. Number them from 0.")
+    out_of_range = (column < 0) | (column >= upper)
+    if out_of_range.any():
+        i = int(np.argmax(out_of_range))
+        raise InputError(
+            f"{name} must lie in 0..{upper - 1}, got {column[i]} at entry {i}. "
+            "Number states and actions from 0, or state how many there are."
+        )
+    return column.astype(np.int64)
+
+
+def _strictly_ascending(row: IntArray, next_state: IntArray) -> bool:
+    same_row = row[1:] == row[:-1]
+    return bool(np.all((row[1:] > row[:-1]) | (same_row & (next_state[1:] > next_state[:-1]))))
+
+
+def _sort_and_merge(
+    row: IntArray, next_state: IntArray, probability: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    order = np.lexsort((next_state, row))
+    row, next_state, probability = row[order], next_state[order], probability[order]
+    is_first = np.ones(row.size, dtype=bool)
+    is_first[1:] = (row[1:] != row[:-1]) | (next_state[1:] != next_state[:-1])
+    starts = np.flatnonzero(is_first)
+    return row[starts], next_state[starts], np.add.reduceat(probability, starts)
+
+
+def rows_from_dense(transitions: ArrayLike, layout: str) -> Rows:
+    """Rows of a dense array whose axes are in the order that `layout` says: "SAS", "ASS" or "SSA"."""
+    if layout not in LAYOUTS:
+        raise InputError(
+            f"layout must be one of {', '.join(LAYOUTS)} (S state, A action, S next state), got {layout!r}. "
+            "The order of axes is never guessed."
+        )
+    array = np.asarray(transitions, dtype=np.float64)
+    if array.ndim != 3:
+        raise InputError(f"transitions must have 3 axes, got shape {array.shape}. Their order is given by layout.")
+    dense = np.transpose(array, LAYOUTS[layout])
+    if dense.shape[0] != dense.shape[2]:
+        raise InputError(
+            f"transitions must have as many next states as states, got shape {array.shape} for layout {layout!r}. "
+            "Check whether another layout is meant."
+        )
+    state, action, next_state = np.nonzero(dense != 0)  # NaN counts as non-zero, so that it is reported
+    return rows_from_columns(
+        dense.shape[0], dense.shape[1], state, action, next_state, dense[state, action, next_state]
+    )
+
+
+def rows_from_matrices(matrices: Sequence[Any]) -> Rows:
+    """Rows of one `[S, S]` scipy sparse matrix (or dense array) per action."""
+    from scipy import sparse
+
+    if len(matrices) == 0:
+        raise InputError("matrices must hold one matrix per action, got none. Pass a list of [S, S] matrices.")
+    coordinate = [sparse.coo_array(matrix) for matrix in matrices]
+    num_states = coordinate[0].shape[0]
+    for action, matrix in enumerate(coordinate):
+        if matrix.shape != (num_states, num_states):
+            raise InputError(
+                f"matrices must all be square and of one size, got shape {matrix.shape} at action {action} "
+                f"where {(num_states, num_states)} was expected. Pass one [S, S] matrix per action."
+            )
+    actions = [np.full(matrix.nnz, action) for action, matrix in enumerate(coordinate)]
+    return rows_from_columns(
+        num_states,
+        len(coordinate),
+        np.concatenate([matrix.row for matrix in coordinate]),
+        np.concatenate(actions),
+        np.concatenate([matrix.col for matrix in coordinate]),
+        np.concatenate([matrix.data for matrix in coordinate]),
+    )
+
+
+def rows_from_function(
+    transition_fn: Callable[[int, int], Iterable[tuple[float, int]]], num_states: int, num_actions: int
+) -> Rows:
+    """Rows of a function that maps (state, action) to pairs (probability, next state); no pairs: the episode ends."""
+    columns: list[tuple[int, int, int, float]] = []
+    for state in range(num_states):
+        for action in range(num_actions):
+            for pair in transition_fn(state, action):
+                try:
+                    probability, next_state = pair
+                except (TypeError, ValueError):
+                    raise InputError(
+                        f"transition_fn must return (probability, next state) pairs, got {pair!r} "
+                        f"at state {state}, action {action}. Return a list of such pairs."
+                    ) from None
+                columns.append((state, action, next_state, probability))
+    state_column, action_column, next_column, probability_column = zip(*columns, strict=True) if columns else ((),) * 4
+    return rows_from_columns(num_states, num_actions, state_column, action_column, next_column, probability_column)

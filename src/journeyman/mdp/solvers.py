@@ -1,0 +1,203 @@
+"""Optimal values and policies for one reward or many on the same dynamics.
+
+Every reward first gets Gauss-Seidel sweeps of value iteration, many rewards at once, with self-loops solved exactly.
+Large problems sweep until they are done. Small ones stop early and finish by policy iteration with exact evaluation:
+states are renumbered once (reverse Cuthill-McKee), so that I - discount P_pi is banded for every policy, and elimination
+inside the band is cheap and needs no pivoting. Either way the answer carries a bound,
+
+    max |V - V*| <= (max |T V - V| + rounding) / (1 - discount * max_row_sum),
+
+with T the Bellman operator: it holds whatever the path to V was.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from journeyman.errors import InputError
+from journeyman.mdp import kernels
+from journeyman.mdp.model import FiniteMDP
+from journeyman.mdp.ordering import band_order
+from journeyman.mdp.policies import checked_policies
+from journeyman.mdp.validation import checked_rewards
+from journeyman.threads import resolve_num_threads, run_chunks
+from journeyman.types import FloatArray, IntArray
+
+MAX_DIRECT_WORK = 1e6  # multiplications of one banded elimination; above it sweeps win
+MAX_POLICY_ITERATIONS = 1000
+FIRST_SWEEPS, FIRST_TOLERANCE = 12, 1e-2  # what comes before policy iteration
+LANES = 32  # rewards swept at once
+METHODS = ("auto", "direct", "sweeps")
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Optimal values of M rewards (`solve_batch`), or of one (`solve`, without the leading axis).
+
+    values `[M, S]`; policy `[M, S]`: the lowest action that is optimal within 1e-9 (1 + max |Q|); residual `[M]`:
+    max |T V - V|; error_bound `[M]`: guaranteed max |V - V*|; converged `[M]`: error_bound <= tol (1 + max |V|);
+    iterations `[M]`.
+    """
+
+    mdp: FiniteMDP
+    rewards: FloatArray
+    values: FloatArray
+    policy: IntArray
+    residual: Any
+    error_bound: Any
+    converged: Any
+    iterations: Any
+
+    @property
+    def q(self) -> FloatArray:
+        """Optimal action values `[M, S, A]`, computed on demand; minus infinity where an action does not exist."""
+        if self.values.ndim == 1:
+            return q_values(self.mdp, self.rewards[None], self.values[None])[0]
+        return q_values(self.mdp, self.rewards, self.values)
+
+
+def solve(mdp: FiniteMDP, reward: ArrayLike, **options: Any) -> Solution:
+    """Solve for one reward, `[S]` or `[S, A]`; options as in `solve_batch`, starts without the leading axis."""
+    rewards = np.asarray(reward, dtype=np.float64)
+    if rewards.ndim not in (1, 2):
+        raise InputError(f"reward must have shape [S] or [S, A], got {rewards.shape}. Use solve_batch for many.")
+    for name in ("initial_values", "initial_policy"):
+        if options.get(name) is not None:
+            options[name] = np.asarray(options[name])[None]
+    batch = solve_batch(mdp, rewards[None], **options)
+    return Solution(
+        mdp,
+        rewards,
+        batch.values[0],
+        batch.policy[0],
+        float(batch.residual[0]),
+        float(batch.error_bound[0]),
+        bool(batch.converged[0]),
+        int(batch.iterations[0]),
+    )
+
+
+def solve_batch(
+    mdp: FiniteMDP,
+    rewards: ArrayLike,
+    *,
+    tol: float = 1e-10,
+    initial_values: ArrayLike | None = None,
+    initial_policy: ArrayLike | None = None,
+    method: str = "auto",
+    max_iterations: int | None = None,
+    num_threads: int | None = None,
+) -> Solution:
+    """Solve for many rewards on one set of dynamics.
+
+    Parameters
+    ----------
+    rewards
+        `[M, S]` or `[M, S, A]`.
+    tol
+        Wanted bound on max |V - V*|, relative to 1 + max |V|.
+    initial_values, initial_policy
+        `[M, S]` or `[S]`: a warm start; the answer does not depend on it beyond `tol`.
+    method
+        "direct" (exact evaluation), "sweeps", or "auto": by the cost of an elimination.
+    num_threads
+        Default: all cores of this process. Results do not depend on it.
+
+    Returns
+    -------
+    A Solution whose `error_bound` holds even where `converged` is False.
+    """
+    batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions, has_batch_axis=True)
+    if not tol > 0:
+        raise InputError(f"tol must be positive, got {tol}. The default is 1e-10.")
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    num_rewards = batch.shape[0]
+    order = band_order(mdp)
+    is_direct = method == "direct" or (method == "auto" and order.work <= MAX_DIRECT_WORK)
+    values, policies = _start(mdp, num_rewards, initial_values, initial_policy)
+    has_policy = initial_policy is not None
+    batch, values, policies = (np.ascontiguousarray(array[:, order.permutation]) for array in (batch, values, policies))
+    residual, largest = np.empty(num_rewards), np.empty(num_rewards)
+    iterations = np.zeros(num_rewards, dtype=np.int64)
+    contraction = mdp.discount * mdp.max_row_sum
+    model = (order.rows.indptr, order.rows.next_states, order.rows.probabilities, order.available, mdp.discount)
+    off_diagonal = (*order.off_diagonal, order.available)
+    sweep_tolerance, sweep_limit = FIRST_TOLERANCE, FIRST_SWEEPS
+    if not is_direct:
+        sweep_tolerance, sweep_limit = 0.5 * tol * (1.0 - contraction), max_iterations or _sweep_limit(contraction, tol)
+
+    def solve_part(groups: range) -> None:
+        at = slice(groups.start * LANES, min(groups.stop * LANES, num_rewards))
+        if has_policy and not is_direct:
+            order.evaluate(mdp.discount, batch[at], policies[at], values[at])
+        if not (has_policy and is_direct):
+            kernels.value_iteration(
+                *off_diagonal, batch[at], values[at], LANES, sweep_tolerance, sweep_limit, iterations[at]
+            )
+        arrays = (batch[at], values[at], policies[at])
+        if is_direct:
+            limit = max_iterations or MAX_POLICY_ITERATIONS
+            kernels.policy_iteration(
+                *model, *arrays, has_policy, order.lower, order.upper, limit, residual[at], largest[at], iterations[at]
+            )
+        else:
+            kernels.read_off(*model, *arrays, residual[at], largest[at])
+
+    run_chunks(solve_part, -(-num_rewards // LANES), resolve_num_threads(num_threads))
+    values, policies = values[:, order.inverse], policies[:, order.inverse]
+    rounding = 2.0**-52 * (4 + int(np.diff(mdp.rows.indptr).max(initial=0))) * (largest + np.abs(values).max(axis=1))
+    error_bound = (residual + rounding) / (1.0 - contraction)
+    return Solution(
+        mdp=mdp,
+        rewards=np.asarray(rewards, dtype=np.float64),
+        values=values,
+        policy=policies,
+        residual=residual,
+        error_bound=error_bound,
+        converged=error_bound <= tol * (1.0 + np.abs(values).max(axis=1)),
+        iterations=iterations,
+    )
+
+
+def q_values(mdp: FiniteMDP, rewards: ArrayLike, values: ArrayLike) -> FloatArray:
+    """Return Q `[M, S, A]` = r + discount P V for values `[M, S]`; minus infinity where an action does not exist."""
+    batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions, has_batch_axis=True)
+    out = np.empty((batch.shape[0], mdp.num_states, mdp.num_actions))
+    kernels.q_values(
+        mdp.rows.indptr,
+        mdp.rows.next_states,
+        mdp.rows.probabilities,
+        mdp.available,
+        mdp.discount,
+        batch,
+        np.ascontiguousarray(values, dtype=np.float64),
+        out,
+    )
+    return out
+
+
+def _start(
+    mdp: FiniteMDP, num_rewards: int, initial_values: ArrayLike | None, initial_policy: ArrayLike | None
+) -> tuple[FloatArray, IntArray]:
+    shape = (num_rewards, mdp.num_states)
+    values = np.zeros(shape)
+    policies = np.broadcast_to(np.argmax(mdp.available, axis=1), shape)
+    if initial_values is not None:
+        start = np.asarray(initial_values, dtype=np.float64)
+        if start.shape not in (shape, shape[1:]) or not np.isfinite(start).all():
+            raise InputError(f"initial_values must be finite, of shape {shape} or {shape[1:]}, got {start.shape}.")
+        values = np.broadcast_to(start, shape)
+    if initial_policy is not None:
+        start_policy = np.asarray(initial_policy)
+        if start_policy.shape not in (shape, shape[1:]):
+            raise InputError(f"initial_policy must have shape {shape} or {shape[1:]}, got {start_policy.shape}.")
+        policies = checked_policies(mdp, np.broadcast_to(start_policy, shape))
+    return values, policies
+
+
+def _sweep_limit(contraction: float, tol: float) -> int:
+    """Sweeps after which even plain value iteration would have converged, doubled."""
+    return 100 + int(2 * np.log(1e3 / tol) / max(-np.log(max(contraction, 1e-6)), 1e-6))

@@ -1,0 +1,108 @@
+"""Problem: all that a learner may know. It never holds the true reward."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from journeyman.demonstrations import Demonstration, action_counts, as_demonstrations
+from journeyman.errors import InputError
+from journeyman.mdp import FiniteMDP
+from journeyman.rewards import Prior, RewardModel
+from journeyman.types import BoolArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Known dynamics, a reward model with its prior, and an expert of known rationality.
+
+    Parameters
+    ----------
+    mdp
+        Known dynamics.
+    reward_model
+        How parameters become a reward.
+    prior
+        Belief about the parameters before any demonstration.
+    beta
+        Rationality of the expert: it does action a in s with chance proportional to exp(beta Q*(s, a)).
+    queryable
+        `[S]` states that may be asked about; default: all that are not terminal.
+    """
+
+    mdp: FiniteMDP
+    reward_model: RewardModel
+    prior: Prior
+    beta: float
+    queryable: BoolArray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        """Check that the parts fit each other, once."""
+        model, mdp = self.reward_model, self.mdp
+        if (model.num_states, model.num_actions) != (mdp.num_states, mdp.num_actions):
+            raise InputError(
+                f"the reward model must cover {mdp.num_states} states and {mdp.num_actions} actions, "
+                f"got {model.num_states} and {model.num_actions}."
+            )
+        if self.prior.num_parameters != model.num_parameters:
+            raise InputError(
+                f"the prior must have as many parameters as the reward model ({model.num_parameters}), "
+                f"got {self.prior.num_parameters}."
+            )
+        object.__setattr__(self, "beta", checked_beta(self.beta))
+        queryable = ~mdp.terminal if self.queryable is None else np.array(self.queryable)
+        if queryable.shape != (mdp.num_states,) or queryable.dtype.kind != "b":
+            raise InputError(
+                f"queryable must be a boolean array of shape {(mdp.num_states,)}, "
+                f"got {queryable.dtype} of shape {queryable.shape}."
+            )
+        queryable.setflags(write=False)
+        object.__setattr__(self, "queryable", queryable)
+
+    def counts(self, demonstrations: Iterable[Demonstration] | Demonstration) -> IntArray:
+        """Return the counts n(s, a) `[S, A]` of demonstrations, after checking that they can occur in this problem.
+
+        Actions must exist; a terminal state takes no action unless it is queryable.
+        """
+        listed = as_demonstrations(demonstrations)
+        counts = action_counts(listed, self.mdp.num_states, self.mdp.num_actions)
+        used = counts > 0
+        wrong = used & ~self.mdp.available
+        rule = "use available actions"
+        if not wrong.any():
+            wrong = used & (self.mdp.terminal & ~self.queryable)[:, None]
+            rule = "not act in terminal states"
+        if wrong.any():
+            state, action = (int(i) for i in np.argwhere(wrong)[0])
+            index = next(i for i, item in enumerate(listed) if (state, action) in item.steps)
+            raise InputError(
+                f"demonstrations must {rule}, got action {self.mdp.action_name(action)} "
+                f"in state {self.mdp.state_name(state)} in demonstration {index}. Correct or remove it."
+            )
+        return counts
+
+    def unrolled(self, horizon: int) -> "Problem":
+        """Return the problem with a finite horizon: states are (t, s), numbered t * S + s, and share parameters over t.
+
+        Only the copies at t = 0 are queryable; demonstrations carry time in their states.
+        """
+        later = np.zeros(self.mdp.num_states * (horizon - 1), dtype=bool)
+        return Problem(
+            self.mdp.unrolled(horizon),
+            self.reward_model.unrolled(horizon),
+            self.prior,
+            self.beta,
+            np.concatenate([self.queryable, later]),
+        )
+
+
+def checked_beta(beta: ArrayLike) -> float:
+    """Return the rationality if it is positive and finite."""
+    value = float(np.asarray(beta))
+    if not (value > 0 and np.isfinite(value)):
+        raise InputError(
+            f"beta must be positive and finite, got {beta}. "
+            "Larger means closer to optimal; an expert with beta 0 tells nothing."
+        )
+    return value

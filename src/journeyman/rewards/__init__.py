@@ -1,0 +1,16 @@
+"""Reward models and priors over their parameters."""
+
+from journeyman.rewards.models import LinearFeatures, PerState, PerStateAction, RewardModel
+from journeyman.rewards.priors import Discrete, MultivariateNormal, Normal, Prior, Uniform
+
+__all__ = [
+    "Discrete",
+    "LinearFeatures",
+    "MultivariateNormal",
+    "Normal",
+    "PerState",
+    "PerStateAction",
+    "Prior",
+    "RewardModel",
+    "Uniform",
+]

@@ -1,0 +1,47 @@
+"""Threads over independent work.
+
+Kernels release the GIL and never share what they write, so results do not
+depend on the number of threads.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from journeyman.errors import InputError
+
+
+def default_num_threads() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def resolve_num_threads(num_threads: int | None) -> int:
+    """Return `num_threads`, or all the cores of this process for None."""
+    if num_threads is None:
+        return default_num_threads()
+    if num_threads < 1:
+        raise InputError(f"num_threads must be at least 1, got {num_threads}. Leave it out to use all cores.")
+    return int(num_threads)
+
+
+def chunks(total: int, num_chunks: int) -> list[range]:
+    """Split range(total) into at most `num_chunks` contiguous parts of nearly equal size, none of them empty."""
+    bounds = [total * i // max(num_chunks, 1) for i in range(num_chunks + 1)]
+    return [range(low, high) for low, high in zip(bounds, bounds[1:], strict=False) if high > low]
+
+
+def run_chunks(work_fn: Callable[[range], None], total: int, num_threads: int, chunk_size: int = 0) -> None:
+    """Call `work_fn` on contiguous parts of range(total), on up to `num_threads` threads.
+
+    With `chunk_size`, parts have about that size and are handed out as threads become free, which
+    evens out work of uneven length.
+    """
+    num_parts = num_threads if chunk_size <= 0 else max(num_threads, -(-total // chunk_size))
+    parts: Sequence[range] = chunks(total, num_parts)
+    if num_threads == 1 or len(parts) <= 1:
+        for part in parts:
+            work_fn(part)
+        return
+    with ThreadPoolExecutor(num_threads) as pool:
+        list(pool.map(work_fn, parts))
