@@ -17,7 +17,7 @@ help:  ## Show this list.
 demo: .venv/installed  ## Show what journeyman does, in the terminal and in demo/.
 	@mkdir -p demo
 	$(BIN)/journeyman worlds
-	$(BIN)/journeyman worlds show jail --seed 3
+	$(BIN)/journeyman worlds show jail --seed 3 --png demo/jail.png
 	$(BIN)/journeyman worlds show random-10x10 --seed 3 --png demo/random-10x10.png
 
 test: .venv/installed  ## Run the tests that are not marked slow.

@@ -3,6 +3,7 @@
 The likelihood depends on demonstrations only through the counts n(s, a) of demonstrated actions.
 """
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +11,7 @@ from datetime import datetime
 import numpy as np
 
 from journeyman.errors import InputError
-from journeyman.types import IntArray
+from journeyman.types import IntArray, whole_number
 
 ENDINGS = ("annotation", "truncated", "terminated")
 
@@ -45,24 +46,31 @@ class Demonstration:
     def __post_init__(self) -> None:
         """Check that the parts fit each other, once."""
         try:
-            steps = tuple((_index(state, "state"), _index(action, "action")) for state, action in self.steps)
-        except (TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"steps must be (state, action) pairs, got {self.steps!r}.") from None
+            pairs = tuple((state, action) for state, action in self.steps)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"steps must be (state, action) pairs, got {reprlib.repr(self.steps)}. Give a list of such pairs."
+            ) from None
+        steps = tuple(
+            (_index(state, f"state of step {t}"), _index(a, f"action of step {t}"))
+            for t, (state, a) in enumerate(pairs)
+        )
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "start_state", _index(self.start_state, "start_state"))
-        if self.final_state is not None:
-            object.__setattr__(self, "final_state", _index(self.final_state, "final_state"))
+        for name in ("final_state", "query_id"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _index(getattr(self, name), name))
         if self.ended not in ENDINGS:
-            raise InputError(f"ended must be one of {', '.join(ENDINGS)}, got {self.ended!r}.")
+            raise InputError(f"ended must be one of {', '.join(ENDINGS)}, got {self.ended!r}. Say how it ended.")
         if self.steps and self.steps[0][0] != self.start_state:
             raise InputError(
-                f"the first step must be at the start state {self.start_state}, got state {self.steps[0][0]}."
+                f"the first step must be at the start state {self.start_state}, got state {self.steps[0][0]}. "
+                "Start where the steps do."
             )
         if self.ended == "annotation" and (len(self.steps) != 1 or self.final_state is not None):
             raise InputError(
-                f"an annotation must have exactly one step and no final state, got {len(self.steps)} steps. "
+                f"an annotation must have exactly one step and no final state, "
+                f"got {len(self.steps)} steps and final state {self.final_state}. "
                 "Say ended='truncated' or 'terminated' for a trajectory."
             )
 
@@ -85,9 +93,7 @@ class Demonstration:
 
 
 def _index(value: object, name: str) -> int:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 0:
-        raise InputError(f"{name} must be a whole number from 0, got {value!r}.")
-    return int(value)
+    return whole_number(value, name, 0, "States, actions and queries are numbered from 0.")
 
 
 def action_counts(
@@ -96,6 +102,12 @@ def action_counts(
     """Return `[S, A]` how often each action was demonstrated in each state: the sufficient statistic."""
     counts = np.zeros((num_states, num_actions), dtype=np.int64)
     for index, demonstration in enumerate(as_demonstrations(demonstrations)):
+        for name, place in (("start", demonstration.start_state), ("final", demonstration.final_state)):
+            if place is not None and place >= num_states:
+                raise InputError(
+                    f"demonstrations must use states 0..{num_states - 1}, got {name} state {place} "
+                    f"in demonstration {index}. Check that they belong to this problem."
+                )
         for state, action in demonstration.steps:
             if state >= num_states or action >= num_actions:
                 raise InputError(
@@ -110,6 +122,11 @@ def as_demonstrations(demonstrations: Iterable[Demonstration] | Demonstration) -
     """Return one demonstration or many as a sequence, refusing anything else."""
     if isinstance(demonstrations, Demonstration):
         return (demonstrations,)
+    if not isinstance(demonstrations, Iterable):
+        raise InputError(
+            f"demonstrations must be Demonstration records, got {type(demonstrations).__name__}. "
+            "Make one with Demonstration.annotation(state, action)."
+        )
     listed = tuple(demonstrations)
     for index, item in enumerate(listed):
         if not isinstance(item, Demonstration):

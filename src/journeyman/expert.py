@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 from journeyman.demonstrations import Demonstration, action_counts
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP, simulate, solve
-from journeyman.mdp.episodes import draw_action
-from journeyman.types import AnyArray, FloatArray
+from journeyman.mdp.episodes import draw_action, single_state
+from journeyman.types import AnyArray, FloatArray, real_number, whole_number
 
 KINDS = ("state", "trajectory")
+MAX_RELATIVE_ERROR = 1e-6  # of the values that an expert may act on
 
 
 def boltzmann_log_policy(q: AnyArray, beta: float) -> FloatArray:
@@ -22,7 +23,8 @@ def boltzmann_log_policy(q: AnyArray, beta: float) -> FloatArray:
     Exact for any size of beta * q; beta = 0 is uniform over the actions that exist.
     """
     gap = q - q.max(axis=-1, keepdims=True)
-    scaled = np.where(np.isneginf(q), -np.inf, beta * np.where(np.isneginf(q), 0.0, gap))
+    with np.errstate(over="ignore"):  # a product beyond all numbers is a chance of 0
+        scaled = np.where(np.isneginf(q), -np.inf, beta * np.where(np.isneginf(q), 0.0, gap))
     return np.asarray(scaled - np.log(np.exp(scaled).sum(axis=-1, keepdims=True)))
 
 
@@ -46,12 +48,19 @@ class BoltzmannExpert:
 
     def __post_init__(self) -> None:
         """Solve for the optimal values once."""
-        beta = float(self.beta)
+        beta = real_number(self.beta, "beta")
         if not (beta >= 0 and np.isfinite(beta)):
-            raise InputError(f"beta must be finite and at least 0, got {self.beta}.")
+            raise InputError(f"beta must be finite and at least 0, got {beta}. 0 is random, large nearly optimal.")
         solution = solve(self.mdp, self.reward)
+        if not solution.error_bound <= MAX_RELATIVE_ERROR * (1.0 + np.abs(solution.values).max()):
+            raise InputError(
+                f"the expert's values must be known within {MAX_RELATIVE_ERROR:g} of their size, "
+                f"got a bound of {solution.error_bound:.3g}. Use a discount further from 1."
+            )
         log_policy = boltzmann_log_policy(solution.q, beta)
+        object.__setattr__(self, "beta", beta)
         for name, value in (
+            ("reward", solution.rewards),
             ("q", solution.q),
             ("values", solution.values),
             ("log_policy", log_policy),
@@ -87,14 +96,14 @@ class BoltzmannExpert:
         visit
             How often this state was asked before.
         """
-        start = int(self.mdp.state_indices(state)[0])
+        start = single_state(self.mdp, state)
         if kind not in KINDS:
-            raise InputError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}.")
-        rng = np.random.default_rng([seed, start, visit])
+            raise InputError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}. Leave it out for 'state'.")
+        key = (start, whole_number(visit, "visit", 0))
+        rng = np.random.default_rng(np.random.SeedSequence(whole_number(seed, "seed", 0), spawn_key=key))
         if kind == "state":
             return Demonstration.annotation(start, draw_action(rng, self.policy[start]), query_id=query_id)
-        if length is None or length < 1:
-            raise InputError(f"a trajectory query must have a length of at least 1, got {length}. Say length=.")
+        length = whole_number(length, "the length of a trajectory query", 1, "Say length=.")
         episode = simulate(rng, self.mdp, self.policy, start, max_steps=length)
         ended = "terminated" if episode.is_terminated else "truncated"
         return Demonstration(start, episode.steps, episode.final_state, ended, query_id)

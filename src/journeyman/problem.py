@@ -10,7 +10,7 @@ from journeyman.demonstrations import Demonstration, action_counts, as_demonstra
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
 from journeyman.rewards import Prior, RewardModel
-from journeyman.types import BoolArray, IntArray
+from journeyman.types import BoolArray, IntArray, any_array, real_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,23 +39,29 @@ class Problem:
 
     def __post_init__(self) -> None:
         """Check that the parts fit each other, once."""
+        for name, kind in (("mdp", FiniteMDP), ("reward_model", RewardModel), ("prior", Prior)):
+            if not isinstance(getattr(self, name), kind):
+                raise InputError(
+                    f"{name} must be a {kind.__name__}, got {type(getattr(self, name)).__name__}. "
+                    "The order is mdp, reward_model, prior, beta."
+                )
         model, mdp = self.reward_model, self.mdp
         if (model.num_states, model.num_actions) != (mdp.num_states, mdp.num_actions):
             raise InputError(
                 f"the reward model must cover {mdp.num_states} states and {mdp.num_actions} actions, "
-                f"got {model.num_states} and {model.num_actions}."
+                f"got {model.num_states} and {model.num_actions}. Make it for this MDP."
             )
         if self.prior.num_parameters != model.num_parameters:
             raise InputError(
                 f"the prior must have as many parameters as the reward model ({model.num_parameters}), "
-                f"got {self.prior.num_parameters}."
+                f"got {self.prior.num_parameters}. Give the prior one entry per parameter."
             )
         object.__setattr__(self, "beta", checked_beta(self.beta))
-        queryable = ~mdp.terminal if self.queryable is None else np.array(self.queryable)
+        queryable = ~mdp.terminal if self.queryable is None else any_array(self.queryable, "queryable").copy()
         if queryable.shape != (mdp.num_states,) or queryable.dtype.kind != "b":
             raise InputError(
                 f"queryable must be a boolean array of shape {(mdp.num_states,)}, "
-                f"got {queryable.dtype} of shape {queryable.shape}."
+                f"got {queryable.dtype} of shape {queryable.shape}. Give one True or False per state."
             )
         queryable.setflags(write=False)
         object.__setattr__(self, "queryable", queryable)
@@ -87,9 +93,10 @@ class Problem:
 
         Only the copies at t = 0 are queryable; demonstrations carry time in their states.
         """
-        later = np.zeros(self.mdp.num_states * (horizon - 1), dtype=bool)
+        mdp = self.mdp.unrolled(horizon)
+        later = np.zeros(mdp.num_states - self.mdp.num_states, dtype=bool)
         return Problem(
-            self.mdp.unrolled(horizon),
+            mdp,
             self.reward_model.unrolled(horizon),
             self.prior,
             self.beta,
@@ -99,10 +106,10 @@ class Problem:
 
 def checked_beta(beta: ArrayLike) -> float:
     """Return the rationality if it is positive and finite."""
-    value = float(np.asarray(beta))
+    value = real_number(beta, "beta")
     if not (value > 0 and np.isfinite(value)):
         raise InputError(
-            f"beta must be positive and finite, got {beta}. "
+            f"beta must be positive and finite, got {value}. "
             "Larger means closer to optimal; an expert with beta 0 tells nothing."
         )
     return value

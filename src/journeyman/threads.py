@@ -7,8 +7,9 @@ depend on the number of threads.
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
-from journeyman.errors import InputError
+from journeyman.types import whole_number
 
 
 def default_num_threads() -> int:
@@ -20,15 +21,13 @@ def resolve_num_threads(num_threads: int | None) -> int:
     """Return `num_threads`, or all the cores of this process for None."""
     if num_threads is None:
         return default_num_threads()
-    if num_threads < 1:
-        raise InputError(f"num_threads must be at least 1, got {num_threads}. Leave it out to use all cores.")
-    return int(num_threads)
+    return whole_number(num_threads, "num_threads", 1, "Leave it out to use all cores.")
 
 
 def chunks(total: int, num_chunks: int) -> list[range]:
     """Split range(total) into at most `num_chunks` contiguous parts of nearly equal size, none of them empty."""
     bounds = [total * i // max(num_chunks, 1) for i in range(num_chunks + 1)]
-    return [range(low, high) for low, high in zip(bounds, bounds[1:], strict=False) if high > low]
+    return [range(low, high) for low, high in pairwise(bounds) if high > low]
 
 
 def run_chunks(work_fn: Callable[[range], None], total: int, num_threads: int, chunk_size: int = 0) -> None:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from journeyman.cli import worlds
 from journeyman.errors import JourneymanError
 
 HELP = """Learn what an expert wants from few demonstrations, and know when to stop asking.
@@ -24,6 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a bug keeps its ordinary traceback
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(worlds.app, name="worlds")
 
 
 def print_version(is_asked: bool) -> None:

@@ -1,6 +1,10 @@
 """Edge tables: one line per (state, action, next_state, probability), as CSV, Parquet or DataFrame."""
 
 import csv
+import io
+import numbers
+import reprlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,16 +12,18 @@ import numpy as np
 
 from journeyman.errors import InputError
 from journeyman.extras import require
-from journeyman.mdp.rows import Rows, rows_from_columns
+from journeyman.mdp.rows import Rows, checked_counts, rows_from_columns
+from journeyman.types import any_array
 
 COLUMNS = ("state", "action", "next_state", "probability")
+MAX_ROWS_PER_LINE = 10_000  # more states and actions than this, for the lines there are, come from a wrong number
 
 
 def rows_from_edges(edges: Any, num_states: int | None = None, num_actions: int | None = None) -> Rows:
     """Rows of an edge table: a path to a CSV or Parquet file, a DataFrame, or a mapping of columns.
 
     States that only occur as `next_state` have no outgoing edges: they are terminal. Where the counts
-    are not given, they are one more than the largest number that occurs.
+    are not given, they are one more than the largest number that occurs. Other columns are ignored.
     """
     columns = _read_columns(edges)
     lengths = {name: len(column) for name, column in columns.items()}
@@ -25,68 +31,111 @@ def rows_from_edges(edges: Any, num_states: int | None = None, num_actions: int 
         raise InputError(f"the columns of an edge table must have one length, got {lengths}. Check the table.")
     if not columns["state"].size:
         raise InputError("an edge table must have at least one line, got an empty one. Check the file.")
-    if num_states is None:
-        num_states = 1 + _largest(columns, "state", "next_state")
-    if num_actions is None:
-        num_actions = 1 + _largest(columns, "action")
+    is_inferred = num_states is None or num_actions is None
+    num_states = 1 + _largest(columns, "state", "next_state") if num_states is None else num_states
+    num_actions = 1 + _largest(columns, "action") if num_actions is None else num_actions
+    num_states, num_actions = checked_counts(num_states, num_actions)
+    if is_inferred and num_states * num_actions > max(10**6, MAX_ROWS_PER_LINE * columns["state"].size):
+        raise InputError(
+            f"states and actions must be numbered from 0 without wide gaps, got {num_states} states and {num_actions} "
+            f"actions from {columns['state'].size} lines. Say num_states= and num_actions= if this is meant."
+        )
     return rows_from_columns(num_states, num_actions, *(columns[name] for name in COLUMNS))
 
 
 def _largest(columns: dict[str, Any], *names: str) -> int:
-    return max(0, *(int(np.nanmax(columns[name])) for name in names))
+    return max(0, *(int(columns[name].max()) for name in names))
 
 
 def _read_columns(edges: Any) -> dict[str, Any]:
+    where = "the table"
     if isinstance(edges, str | Path):
         path = Path(edges)
-        if not path.exists():
+        where = path.name
+        if not path.is_file():
             raise InputError(f"the edge table must be an existing file, got {str(path)!r}. Check the path.")
         if path.suffix.lower() in {".parquet", ".pq"}:
-            edges = require("pandas", "tables").read_parquet(path)
+            edges = _read_parquet(path)
         elif path.suffix.lower() in {".csv", ".txt", ".tsv"}:
             return _read_csv(path)
         else:
             raise InputError(f"an edge table must be a .csv, .tsv or .parquet file, got {path.name!r}. Convert it.")
-    present = [str(name) for name in (edges.columns if hasattr(edges, "columns") else edges)]
-    _check_header(present, "the table")
-    return {name: _as_number_column(np.asarray(edges[name]), name) for name in COLUMNS}
+    if not (isinstance(edges, Mapping) or hasattr(edges, "columns")):
+        raise InputError(
+            f"an edge table must be a path, a DataFrame or a mapping of columns, got {reprlib.repr(edges)}. "
+            f"Name the columns: {', '.join(COLUMNS)}."
+        )
+    _check_header([str(name) for name in (edges.columns if hasattr(edges, "columns") else edges)], where)
+    return {name: _as_number_column(any_array(edges[name], f"column {name}"), name) for name in COLUMNS}
+
+
+def _read_parquet(path: Path) -> Any:
+    require("pyarrow", "tables")
+    pandas = require("pandas", "tables")
+    try:
+        return pandas.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{path.name} must be a Parquet file, but reading it failed: {error}. Write it again."
+        ) from error
 
 
 def _read_csv(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name} must be UTF-8 text, but reading it failed: {error}. Save it again.") from error
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file, delimiter=delimiter)
-        header = [name.strip() for name in next(reader, [])]
-        _check_header(header, path.name)
-        positions = [header.index(name) for name in COLUMNS]
-        values: list[list[float]] = []
-        for line in reader:
-            if not any(field.strip() for field in line):
-                continue
-            try:
-                values.append([float(line[position]) for position in positions])
-            except (ValueError, IndexError):
-                raise InputError(
-                    f"every line of an edge table must hold four numbers, got {delimiter.join(line)!r} "
-                    f"at line {reader.line_num} of {path.name}. Correct that line."
-                ) from None
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        return _parse_csv(reader, delimiter, path.name)
+    except csv.Error as error:
+        raise InputError(
+            f"{path.name} must be a well-formed table, got {error} at line {reader.line_num}. Correct that line."
+        ) from error
+
+
+def _parse_csv(reader: Any, delimiter: str, name: str) -> dict[str, Any]:
+    header = [field.strip() for field in next(reader, [])]
+    _check_header(header, name)
+    positions = [header.index(column) for column in COLUMNS]
+    values: list[list[float]] = []
+    for line in reader:
+        if not any(field.strip() for field in line):
+            continue
+        try:
+            if len(line) != len(header):  # a decimal comma would shift the columns
+                raise ValueError
+            values.append([float(line[position]) for position in positions])
+        except ValueError:
+            raise InputError(
+                f"every line of an edge table must hold {len(header)} fields, numbers in {', '.join(COLUMNS)}, "
+                f"got {delimiter.join(line)!r} at line {reader.line_num} of {name}. Correct that line."
+            ) from None
     table = np.array(values, dtype=np.float64).reshape(-1, len(COLUMNS))
-    return {name: _as_number_column(table[:, i], name) for i, name in enumerate(COLUMNS)}
+    return {column: _as_number_column(table[:, i], column) for i, column in enumerate(COLUMNS)}
 
 
 def _check_header(present: list[str], where: str) -> None:
     missing = [name for name in COLUMNS if name not in present]
-    if missing:
+    repeated = [name for name in COLUMNS if present.count(name) > 1]
+    if missing or repeated:
+        fix = f"Add or rename: {', '.join(missing)}" if missing else f"Remove the second {repeated[0]}"
         raise InputError(
-            f"an edge table must have the columns {', '.join(COLUMNS)}, got {', '.join(present) or 'none'} "
-            f"in {where}. Add or rename: {', '.join(missing)}."
+            f"an edge table must have the columns {', '.join(COLUMNS)}, once each, got {', '.join(present) or 'none'} "
+            f"in {where}. {fix}."
         )
 
 
 def _as_number_column(column: Any, name: str) -> Any:
-    if column.dtype.kind not in "iuf":
+    if column.ndim != 1:
+        raise InputError(f"column {name} must be a list of numbers, got shape {column.shape}. Give one per line.")
+    if column.dtype.kind == "O" and all(isinstance(value, numbers.Real) for value in column):
+        column = column.astype(np.float64)  # as some data frames hold their numbers
+    if column.size and column.dtype.kind not in "iuf":
+        i = next((i for i, value in enumerate(column) if not isinstance(value, numbers.Real)), 0)
         raise InputError(
-            f"column {name} must hold numbers, got values like {column[0]!r}. "
+            f"column {name} must hold numbers, got {column[i : i + 1].tolist()[0]!r} at entry {i}. "
             "Number states and actions from 0 and keep their names as labels."
         )
     if name != "probability" and column.dtype.kind == "f" and not np.isfinite(column).all():

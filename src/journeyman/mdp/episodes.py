@@ -6,7 +6,7 @@ import numpy as np
 
 from journeyman.errors import InputError
 from journeyman.mdp.model import FiniteMDP
-from journeyman.types import FloatArray
+from journeyman.types import FloatArray, float_array, whole_number
 
 
 class Episode(NamedTuple):
@@ -38,19 +38,38 @@ def draw_next_state(rng: np.random.Generator, mdp: FiniteMDP, state: int, action
     return int(next_states[index]) if index < next_states.size else None
 
 
+def single_state(mdp: FiniteMDP, state: int) -> int:
+    """Return one checked state."""
+    states = mdp.state_indices(state)
+    if states.size != 1:
+        raise InputError(f"one state must be given, got {states.size}. Ask for them one by one.")
+    return int(states[0])
+
+
 def simulate(
     rng: np.random.Generator, mdp: FiniteMDP, policy: FloatArray, start_state: int, *, max_steps: int
 ) -> Episode:
     """Follow a stochastic policy `[S, A]` from `start_state` for at most `max_steps` actions.
 
-    Entering a terminal cell ends the episode; no action is taken there.
+    Entering a terminal cell ends the episode; no action is taken there. Rows of the policy are checked where they are
+    used.
     """
-    if max_steps < 1:
-        raise InputError(f"max_steps must be at least 1, got {max_steps}.")
-    state = int(mdp.state_indices(start_state)[0])
+    whole_number(max_steps, "max_steps", 1, "It counts actions.")
+    probabilities = float_array(policy, "policy")
+    if probabilities.shape != (mdp.num_states, mdp.num_actions):
+        raise InputError(
+            f"policy must have shape {(mdp.num_states, mdp.num_actions)}, got {probabilities.shape}. "
+            "Make one with action_probabilities(mdp, policy)."
+        )
+    state = single_state(mdp, start_state)
     steps: list[tuple[int, int]] = []
     while not mdp.terminal[state] and len(steps) < max_steps:
-        action = draw_action(rng, policy[state])
+        row = probabilities[state]
+        if not ((row >= 0) & (mdp.available[state] | (row == 0))).all() or not abs(row.sum() - 1.0) <= 1e-6:
+            raise InputError(
+                f"policy must be the chances of available actions, got {row.tolist()} at state {state}. Correct it."
+            )
+        action = draw_action(rng, row)
         steps.append((state, action))
         next_state = draw_next_state(rng, mdp, state, action)
         if next_state is None:

@@ -2,12 +2,14 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from journeyman.errors import InputError
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.model import FiniteMDP
-from journeyman.mdp.rows import Rows
-from journeyman.types import BoolArray
+from journeyman.mdp.rows import MAX_STATES, Rows
+from journeyman.types import BoolArray, whole_number
 
 
 def reachable(mdp: FiniteMDP, from_states: ArrayLike | None = None, within: int | None = None) -> BoolArray:
@@ -15,22 +17,18 @@ def reachable(mdp: FiniteMDP, from_states: ArrayLike | None = None, within: int 
 
     `from_states`: indices, default the support of `initial`; `within=None`: any number of steps, 0: themselves.
     """
-    if within is not None and within < 0:
-        raise InputError(f"within must be at least 0, got {within}. Leave it out for any number of steps.")
+    limit = np.inf
+    if within is not None:
+        limit = whole_number(within, "within", 0, "Leave it out for any number of steps.")
     starts = np.flatnonzero(mdp.initial > 0) if from_states is None else mdp.state_indices(from_states)
-    is_reached = np.zeros(mdp.num_states, dtype=bool)
-    is_reached[starts] = True
-    frontier = is_reached.copy()
+    if starts.size == 0:
+        return np.zeros(mdp.num_states, dtype=bool)
     first_entry = mdp.rows.indptr[:: mdp.num_actions]  # a state's rows lie side by side
-    source = np.repeat(np.arange(mdp.num_states), np.diff(first_entry))
-    steps = 0
-    while frontier.any() and (within is None or steps < within):
-        found = np.zeros(mdp.num_states, dtype=bool)
-        found[mdp.rows.next_states[frontier[source]]] = True
-        frontier = found & ~is_reached
-        is_reached |= frontier
-        steps += 1
-    return is_reached
+    links = sparse.csr_array(
+        (np.ones(mdp.rows.next_states.size), mdp.rows.next_states, first_entry), shape=(mdp.num_states,) * 2
+    )
+    steps = csgraph.dijkstra(links, indices=np.unique(starts), unweighted=True, limit=limit, min_only=True)
+    return np.asarray(np.isfinite(steps))
 
 
 def unrolled(mdp: FiniteMDP, horizon: int) -> FiniteMDP:
@@ -40,8 +38,12 @@ def unrolled(mdp: FiniteMDP, horizon: int) -> FiniteMDP:
     discounted return of the horizon - t steps that are left. Terminal cells stay terminal; in the last
     layer actions are still chosen and paid, and then the episode ends.
     """
-    if horizon < 1:
-        raise InputError(f"horizon must be at least 1, got {horizon}. It counts the actions of an episode.")
+    horizon = whole_number(horizon, "horizon", 1, "It counts the actions of an episode.")
+    if mdp.num_states * horizon > MAX_STATES:
+        raise InputError(
+            f"states times horizon must be at most {MAX_STATES}, got {mdp.num_states} x {horizon}. "
+            "Shorten the horizon or aggregate states."
+        )
     num_states, num_rows = mdp.num_states, mdp.num_states * mdp.num_actions
     num_going_on = horizon - 1
     num_entries = mdp.rows.probabilities.size
@@ -56,6 +58,7 @@ def unrolled(mdp: FiniteMDP, horizon: int) -> FiniteMDP:
         indptr,
         next_states,
         np.tile(mdp.rows.probabilities, num_going_on),
+        is_checked=True,
     )
     labels = None
     if mdp.state_labels is not None:
@@ -66,7 +69,6 @@ def unrolled(mdp: FiniteMDP, horizon: int) -> FiniteMDP:
         initial=np.concatenate([mdp.initial, np.zeros(num_states * (horizon - 1))]),
         available=np.tile(mdp.available, (horizon, 1)),
         terminal=np.tile(mdp.terminal, horizon),
-        missing_mass="terminates",
         state_labels=labels,
         action_labels=mdp.action_labels,
         grid=None if mdp.grid is None else _unrolled_grid(mdp.grid, horizon),

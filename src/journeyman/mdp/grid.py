@@ -1,12 +1,13 @@
 """Where states lie on a grid: for drawing only, never for dynamics."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from journeyman.errors import InputError
-from journeyman.types import IntArray
+from journeyman.types import IntArray, float_array, read_only, whole_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,26 +34,18 @@ class Grid:
 
     def __post_init__(self) -> None:
         """Fill in the default cells and check that every cell lies on the grid, once."""
-        if self.num_rows < 1 or self.num_columns < 1:
-            raise InputError(f"a grid must have at least one cell, got {self.num_rows} x {self.num_columns}.")
+        num_rows = whole_number(self.num_rows, "num_rows of a grid", 1)
+        num_columns = whole_number(self.num_columns, "num_columns of a grid", 1)
         if self.cells is None:
-            cells = np.stack(np.divmod(np.arange(self.num_rows * self.num_columns), self.num_columns), axis=1)
+            cells = np.stack(np.divmod(np.arange(num_rows * num_columns), num_columns), axis=1)
         else:
-            cells = _pairs(self.cells, "grid cells")
-            inside = (cells >= 0).all(axis=1) & (cells < [self.num_rows, self.num_columns]).all(axis=1)
-            if not inside.all():
-                s = int(np.argmin(inside))
-                raise InputError(
-                    f"grid cells must lie on the {self.num_rows} x {self.num_columns} grid, "
-                    f"got {tuple(cells[s].tolist())} at state {s}. Rows and columns count from 0."
-                )
-            if len({tuple(cell) for cell in cells.tolist()}) != len(cells):
-                raise InputError("grid cells must hold at most one state each, got two states in one cell.")
-        object.__setattr__(self, "cells", cells)
-        if self.moves is not None:
-            object.__setattr__(self, "moves", _pairs(self.moves, "grid moves"))
+            cells = _checked_cells(_pairs(self.cells, "grid cells"), num_rows, num_columns)
+        moves = None if self.moves is None else read_only(_pairs(self.moves, "grid moves"))
+        checked = {"num_rows": num_rows, "num_columns": num_columns, "cells": read_only(cells), "moves": moves}
         if self.kinds is not None:
-            object.__setattr__(self, "kinds", tuple(str(kind) for kind in self.kinds))
+            checked["kinds"] = _checked_kinds(self.kinds, len(cells))
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @property
     def places(self) -> IntArray:
@@ -61,9 +54,34 @@ class Grid:
         return self.cells
 
 
+def _checked_cells(cells: IntArray, num_rows: int, num_columns: int) -> IntArray:
+    inside = (cells >= 0).all(axis=1) & (cells < [num_rows, num_columns]).all(axis=1)
+    if not inside.all():
+        s = int(np.argmin(inside))
+        raise InputError(
+            f"grid cells must lie on the {num_rows} x {num_columns} grid, "
+            f"got {tuple(cells[s].tolist())} at state {s}. Rows and columns count from 0."
+        )
+    _, first, counts = np.unique(cells, axis=0, return_index=True, return_counts=True)
+    if (counts > 1).any():
+        s = int(first[counts > 1].min())
+        raise InputError(
+            f"grid cells must hold at most one state each, got {tuple(cells[s].tolist())} at state {s} and again. "
+            "Give each state its own cell."
+        )
+    return cells
+
+
+def _checked_kinds(kinds: Any, num_states: int) -> tuple[str, ...]:
+    if isinstance(kinds, str) or len(kinds) != num_states:
+        raise InputError(f"kinds of a grid must be {num_states} words, got {len(kinds)}. Give one per state.")
+    return tuple(str(kind) for kind in kinds)
+
+
 def _pairs(values: ArrayLike, name: str) -> IntArray:
-    pairs = np.array(values, dtype=np.int64)
+    pairs = float_array(values, name)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise InputError(f"{name} must have shape [n, 2], got {pairs.shape}. Give a (row, column) pair each.")
-    pairs.setflags(write=False)
-    return pairs
+    if not (pairs == np.floor(pairs)).all():
+        raise InputError(f"{name} must be whole numbers, got {pairs[pairs != np.floor(pairs)][0]}. Round them.")
+    return pairs.astype(np.int64)

@@ -146,8 +146,8 @@ def value_iteration(
 ):
     """Sweep each reward until V changes by at most `tolerance * (1 + max |V|)`; then |T V - V| <= discount * change.
 
-    Rewards are taken up to `num_lanes` at a time; fewer than four go one by one. Sweeps alternate their direction, so that
-    news crosses the state space both ways.
+    Rewards are taken up to `num_lanes` at a time; fewer than four go one by one. Sweeps alternate their direction, so
+    that news crosses the state space both ways.
     """
     num_rewards, num_states, width = rewards.shape
     done = 0

@@ -21,7 +21,7 @@ from journeyman.mdp import validation
 from journeyman.mdp.edges import rows_from_edges
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.rows import Rows, rows_from_dense, rows_from_function, rows_from_matrices
-from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray
+from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray, read_only
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,30 +67,37 @@ class FiniteMDP:
 
     def __post_init__(self, missing_mass: str, termination: ArrayLike | None) -> None:
         """Check everything once, and freeze the arrays."""
-        num_states, num_actions = self.rows.num_states, self.rows.num_actions
+        rows = validation.checked_packing(self.rows)
+        num_states, num_actions = rows.num_states, rows.num_actions
         available = validation.checked_available(self.available, num_states, num_actions)
-        rows = validation.checked_rows(self.rows, available, missing_mass, termination)
+        rows = validation.checked_rows(rows, available, missing_mass, termination)
         is_ending = (np.diff(rows.indptr) == 0).reshape(num_states, num_actions).all(axis=1)
-        rows = rows._replace(
-            indptr=validation.read_only(rows.indptr),
-            next_states=validation.read_only(rows.next_states),
-            probabilities=validation.read_only(rows.probabilities),
-        )
         checked = {
             "rows": rows,
             "discount": validation.checked_discount(self.discount),
-            "initial": validation.read_only(validation.checked_initial(self.initial, num_states)),
-            "available": validation.read_only(available),
-            "terminal": validation.read_only(validation.checked_terminal(self.terminal, is_ending)),
+            "initial": validation.checked_initial(self.initial, num_states),
+            "available": available,
+            "terminal": validation.checked_terminal(self.terminal, is_ending),
             "state_labels": validation.checked_labels(self.state_labels, num_states, "state_labels"),
             "action_labels": validation.checked_labels(self.action_labels, num_actions, "action_labels"),
         }
-        if self.grid is not None and len(self.grid.places) != num_states:
-            raise InputError(
-                f"a grid must place all {num_states} states, got {len(self.grid.places)} cells. Give cells= for each."
-            )
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        validation.check_grid(self.grid, num_states, num_actions)
+        self.__dict__.update(checked)
+        self._freeze()
+
+    def _freeze(self) -> None:
+        """Put read-only copies in the place of all arrays."""
+        frozen: dict[str, Any] = {name: read_only(getattr(self, name)) for name in ("initial", "available", "terminal")}
+        arrays = ("indptr", "next_states", "probabilities")
+        frozen["rows"] = self.rows._replace(**{name: read_only(getattr(self.rows, name)) for name in arrays})
+        self.__dict__.update(frozen)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._freeze()  # pickle forgets that arrays are read-only
 
     @classmethod
     def from_dense(cls, transitions: ArrayLike, *, layout: str, discount: float, **options: Any) -> "FiniteMDP":
@@ -157,13 +164,15 @@ class FiniteMDP:
     @cached_property
     def max_row_sum(self) -> float:
         """Largest chance that an episode goes on after a step, in 0..1."""
-        lengths = np.diff(self.rows.indptr)
-        if not lengths.any():
-            return 0.0
-        return min(1.0, float(np.add.reduceat(self.rows.probabilities, self.rows.indptr[:-1][lengths > 0]).max()))
+        return min(1.0, float(validation.row_sums(self.rows).max()))
 
     def next_states(self, state: int, action: int) -> tuple[AnyArray, FloatArray]:
         """Return the next states of doing `action` in `state`, and their probabilities."""
+        if not (0 <= state < self.num_states and 0 <= action < self.num_actions):
+            raise InputError(
+                f"state and action must lie in 0..{self.num_states - 1} and 0..{self.num_actions - 1}, "
+                f"got {state} and {action}. Number them from 0."
+            )
         row = state * self.num_actions + action
         part = slice(int(self.rows.indptr[row]), int(self.rows.indptr[row + 1]))
         return self.rows.next_states[part], self.rows.probabilities[part]
@@ -182,7 +191,7 @@ class FiniteMDP:
         return unrolled(self, horizon)
 
     def reachable(self, from_states: ArrayLike | None = None, within: int | None = None) -> BoolArray:
-        """Return `[S]`: can a state be reached from `from_states` (default: the initial ones) in `within` steps?"""
+        """Return `[S]` which states can be reached from `from_states` (default: the initial ones) in `within` steps."""
         from journeyman.mdp.graph import reachable
 
         return reachable(self, from_states, within)
@@ -199,4 +208,4 @@ class FiniteMDP:
         """Return `states` as checked indices."""
         from journeyman.mdp.rows import index_column
 
-        return index_column(np.atleast_1d(np.asarray(states)), "state", self.num_states)
+        return index_column(states, "state", self.num_states)

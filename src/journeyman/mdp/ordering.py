@@ -66,7 +66,7 @@ def band_order(mdp: FiniteMDP) -> Ordering:
 def _band_order(mdp: FiniteMDP) -> Ordering:
     num_states, num_actions = mdp.num_states, mdp.num_actions
     links: Any = sparse.csr_array(
-        (np.ones(mdp.rows.next_states.size, dtype=np.int8), mdp.rows.next_states, mdp.rows.indptr[::num_actions]),
+        (np.ones(mdp.rows.next_states.size, dtype=bool), mdp.rows.next_states, mdp.rows.indptr[::num_actions]),
         shape=(num_states, num_states),
     )
     permutation = reverse_cuthill_mckee(sparse.csr_matrix(links + links.T), symmetric_mode=True).astype(np.int64)
@@ -92,7 +92,7 @@ def _off_diagonal(rows: Rows, is_self_loop: BoolArray, discount: float) -> OffDi
     num_rows = rows.indptr.size - 1
     row = np.repeat(np.arange(num_rows), np.diff(rows.indptr))
     staying = np.bincount(row[is_self_loop], weights=rows.probabilities[is_self_loop], minlength=num_rows)
-    gain = 1.0 / (1.0 - discount * staying)
+    gain = np.asarray(1.0 / (1.0 - discount * staying), dtype=np.float64)
     row = row[~is_self_loop]
     indptr = np.zeros(num_rows + 1, dtype=np.int64)
     np.cumsum(np.bincount(row, minlength=num_rows), out=indptr[1:])

@@ -5,6 +5,7 @@ probabilities. Every input is first turned into four parallel columns (state,
 action, next state, probability); `rows_from_columns` checks and packs them.
 """
 
+import reprlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from journeyman.errors import InputError
-from journeyman.types import AnyArray, FloatArray, IntArray
+from journeyman.types import AnyArray, FloatArray, IntArray, any_array, float_array, real_number, whole_number
 
 LAYOUTS = {"SAS": (0, 1, 2), "ASS": (1, 0, 2), "SSA": (0, 2, 1)}
 MAX_STATES = 2**31 - 1
@@ -22,7 +23,8 @@ class Rows(NamedTuple):
     """Transition rows in compressed form.
 
     indptr `[S * A + 1]`: row i lies at indptr[i]:indptr[i + 1] of the other two;
-    next_states `[nnz]` ascending within a row, probabilities `[nnz]` positive.
+    next_states `[nnz]` strictly ascending within a row, probabilities `[nnz]` positive. `is_checked`: the rows are
+    those of an MDP, so what they miss to 1 is known to be the chance that the episode ends.
     """
 
     num_states: int
@@ -30,23 +32,18 @@ class Rows(NamedTuple):
     indptr: IntArray
     next_states: AnyArray
     probabilities: FloatArray
+    is_checked: bool = False
 
 
 def rows_from_columns(
     num_states: int, num_actions: int, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike, probs: ArrayLike
 ) -> Rows:
     """Check parallel columns and pack them; repeated (state, action, next state) add up, zeros are dropped."""
-    if num_states < 1 or num_actions < 1:
-        raise InputError(
-            f"an MDP must have at least one state and one action, got {num_states} states and {num_actions} actions. "
-            "Check the shape of the transitions."
-        )
-    if num_states > MAX_STATES:
-        raise InputError(f"num_states must be at most {MAX_STATES}, got {num_states}. Aggregate states first.")
+    num_states, num_actions = checked_counts(num_states, num_actions)
     state = index_column(states, "state", num_states)
     action = index_column(actions, "action", num_actions)
-    next_state = index_column(next_states, "next_state", num_states)
-    probability = np.asarray(probs, dtype=np.float64).ravel()
+    next_state = index_column(next_states, "next_state", num_states, lambda i: f"state {state[i]}, action {action[i]}")
+    probability = float_array(probs, "transition probabilities").ravel()
     bad = ~(probability >= 0) | ~np.isfinite(probability)
     if bad.any():
         i = int(np.argmax(bad))
@@ -65,21 +62,46 @@ def rows_from_columns(
     return Rows(num_states, num_actions, indptr, next_state.astype(np.int32), probability)
 
 
-def index_column(values: ArrayLike, name: str, upper: int) -> IntArray:
-    """Return `values` as integers in 0..upper-1, or name the first one that is not."""
-    column = np.asarray(values).ravel()
+def checked_counts(num_states: int, num_actions: int) -> tuple[int, int]:
+    """Return the numbers of states and actions if an MDP can have so many."""
+    num_states = whole_number(num_states, "the number of states of an MDP", 1, "Check the shape of the transitions.")
+    num_actions = whole_number(num_actions, "the number of actions of an MDP", 1, "Check the shape of the transitions.")
+    if num_states > MAX_STATES:
+        raise InputError(f"num_states must be at most {MAX_STATES}, got {num_states}. Aggregate states first.")
+    return num_states, num_actions
+
+
+def index_column(
+    values: ArrayLike, name: str, upper: int, where_fn: Callable[[int], str] = "entry {}".format
+) -> IntArray:
+    """Return `values` as integers in 0..upper-1, or name the first one that is not, and where it stands."""
+    column = any_array(values, name).ravel()
     if column.size == 0:
         return np.zeros(0, dtype=np.int64)
-    if column.dtype.kind not in "iuf" or (column.dtype.kind == "f" and not (column == np.floor(column)).all()):
-        raise InputError(f"{name} must hold whole numbers from 0, got values like {column[0]!r}. Number them from 0.")
+    is_whole = _is_whole(column)
+    if not is_whole.all():
+        i = int(np.argmin(is_whole))
+        raise InputError(
+            f"{name} must hold whole numbers from 0, got {column[i : i + 1].tolist()[0]!r} at {where_fn(i)}. "
+            "Number states and actions from 0 and keep their names as labels."
+        )
     out_of_range = (column < 0) | (column >= upper)
     if out_of_range.any():
         i = int(np.argmax(out_of_range))
         raise InputError(
-            f"{name} must lie in 0..{upper - 1}, got {column[i]} at entry {i}. "
+            f"{name} must lie in 0..{upper - 1}, got {column[i]} at {where_fn(i)}. "
             "Number states and actions from 0, or state how many there are."
         )
     return column.astype(np.int64)
+
+
+def _is_whole(column: AnyArray) -> AnyArray:
+    if column.dtype.kind in "iu":
+        return np.ones(column.size, dtype=bool)
+    if column.dtype.kind == "f":
+        return np.asarray(column == np.floor(column))
+    is_integer = [isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_) for value in column]
+    return np.array(is_integer)
 
 
 def _strictly_ascending(row: IntArray, next_state: IntArray) -> bool:
@@ -105,7 +127,7 @@ def rows_from_dense(transitions: ArrayLike, layout: str) -> Rows:
             f"layout must be one of {', '.join(LAYOUTS)} (S state, A action, S next state), got {layout!r}. "
             "The order of axes is never guessed."
         )
-    array = np.asarray(transitions, dtype=np.float64)
+    array = float_array(transitions, "transitions")
     if array.ndim != 3:
         raise InputError(f"transitions must have 3 axes, got shape {array.shape}. Their order is given by layout.")
     dense = np.transpose(array, LAYOUTS[layout])
@@ -124,9 +146,20 @@ def rows_from_matrices(matrices: Sequence[Any]) -> Rows:
     """Rows of one `[S, S]` scipy sparse matrix (or dense array) per action."""
     from scipy import sparse
 
+    advice = "Pass a list of [S, S] matrices, one per action."
+    if sparse.issparse(matrices) or not hasattr(matrices, "__len__"):
+        raise InputError(f"matrices must be a list, got one {type(matrices).__name__}. {advice}")
     if len(matrices) == 0:
-        raise InputError("matrices must hold one matrix per action, got none. Pass a list of [S, S] matrices.")
-    coordinate = [sparse.coo_array(matrix) for matrix in matrices]
+        raise InputError(f"matrices must hold one matrix per action, got none. {advice}")
+    coordinate = []
+    for action, matrix in enumerate(matrices):
+        name = f"the matrix of action {action}"
+        array = matrix if sparse.issparse(matrix) else float_array(matrix, name)
+        if len(array.shape) != 2:
+            raise InputError(f"matrices must have two axes, got shape {array.shape} at action {action}. {advice}")
+        entries = sparse.coo_array(array)
+        float_array(entries.data, name)
+        coordinate.append(entries)
     num_states = coordinate[0].shape[0]
     for action, matrix in enumerate(coordinate):
         if matrix.shape != (num_states, num_states):
@@ -149,17 +182,34 @@ def rows_from_function(
     transition_fn: Callable[[int, int], Iterable[tuple[float, int]]], num_states: int, num_actions: int
 ) -> Rows:
     """Rows of a function that maps (state, action) to pairs (probability, next state); no pairs: the episode ends."""
+    num_states, num_actions = checked_counts(num_states, num_actions)
     columns: list[tuple[int, int, int, float]] = []
     for state in range(num_states):
         for action in range(num_actions):
-            for pair in transition_fn(state, action):
-                try:
-                    probability, next_state = pair
-                except (TypeError, ValueError):
-                    raise InputError(
-                        f"transition_fn must return (probability, next state) pairs, got {pair!r} "
-                        f"at state {state}, action {action}. Return a list of such pairs."
-                    ) from None
-                columns.append((state, action, next_state, probability))
+            where = f"at state {state}, action {action}"
+            pairs = transition_fn(state, action)
+            if not isinstance(pairs, Iterable):
+                raise InputError(
+                    f"transition_fn must return (probability, next state) pairs, got {pairs!r} {where}. "
+                    "Return a list of such pairs, an empty one where the episode ends."
+                )
+            for pair in pairs:
+                columns.append((state, action, *_checked_pair(pair, where)))
     state_column, action_column, next_column, probability_column = zip(*columns, strict=True) if columns else ((),) * 4
     return rows_from_columns(num_states, num_actions, state_column, action_column, next_column, probability_column)
+
+
+def _checked_pair(pair: Any, where: str) -> tuple[int, float]:
+    """Return (next state, probability) of one pair that a function gave."""
+    try:
+        probability, next_state = pair
+    except (TypeError, ValueError):
+        raise InputError(
+            f"transition_fn must return (probability, next state) pairs, got {reprlib.repr(pair)} {where}. "
+            "Return a list of such pairs."
+        ) from None
+    advice = "Pairs are (probability, next state), in this order."
+    return (
+        whole_number(next_state, f"the next state {where}", 0, advice),
+        real_number(probability, f"the probability {where}"),
+    )

@@ -2,8 +2,8 @@
 
 Every reward first gets Gauss-Seidel sweeps of value iteration, many rewards at once, with self-loops solved exactly.
 Large problems sweep until they are done. Small ones stop early and finish by policy iteration with exact evaluation:
-states are renumbered once (reverse Cuthill-McKee), so that I - discount P_pi is banded for every policy, and elimination
-inside the band is cheap and needs no pivoting. Either way the answer carries a bound,
+states are renumbered once (reverse Cuthill-McKee), so that I - discount P_pi is banded for every policy, and
+elimination inside the band is cheap and needs no pivoting. Either way the answer carries a bound,
 
     max |V - V*| <= (max |T V - V| + rounding) / (1 - discount * max_row_sum),
 
@@ -21,9 +21,9 @@ from journeyman.mdp import kernels
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.ordering import band_order
 from journeyman.mdp.policies import checked_policies
-from journeyman.mdp.validation import checked_rewards
+from journeyman.mdp.validation import LARGEST_VALUE, ROUNDING, checked_rewards
 from journeyman.threads import resolve_num_threads, run_chunks
-from journeyman.types import FloatArray, IntArray
+from journeyman.types import FloatArray, IntArray, any_array, float_array, real_number, whole_number
 
 MAX_DIRECT_WORK = 1e6  # multiplications of one banded elimination; above it sweeps win
 MAX_POLICY_ITERATIONS = 1000
@@ -54,22 +54,22 @@ class Solution:
     def q(self) -> FloatArray:
         """Optimal action values `[M, S, A]`, computed on demand; minus infinity where an action does not exist."""
         if self.values.ndim == 1:
-            return q_values(self.mdp, self.rewards[None], self.values[None])[0]
+            return np.asarray(q_values(self.mdp, self.rewards[None], self.values[None])[0])
         return q_values(self.mdp, self.rewards, self.values)
 
 
 def solve(mdp: FiniteMDP, reward: ArrayLike, **options: Any) -> Solution:
     """Solve for one reward, `[S]` or `[S, A]`; options as in `solve_batch`, starts without the leading axis."""
-    rewards = np.asarray(reward, dtype=np.float64)
+    rewards = float_array(reward, "reward")
     if rewards.ndim not in (1, 2):
         raise InputError(f"reward must have shape [S] or [S, A], got {rewards.shape}. Use solve_batch for many.")
     for name in ("initial_values", "initial_policy"):
         if options.get(name) is not None:
-            options[name] = np.asarray(options[name])[None]
+            options[name] = any_array(options[name], name)[None]
     batch = solve_batch(mdp, rewards[None], **options)
     return Solution(
         mdp,
-        rewards,
+        batch.rewards[0],
         batch.values[0],
         batch.policy[0],
         float(batch.residual[0]),
@@ -110,24 +110,36 @@ def solve_batch(
     A Solution whose `error_bound` holds even where `converged` is False.
     """
     batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions, has_batch_axis=True)
-    if not tol > 0:
-        raise InputError(f"tol must be positive, got {tol}. The default is 1e-10.")
+    rewards = np.array(rewards, dtype=np.float64)  # what the solution keeps, whatever happens to the caller's array
+    if not 0 < real_number(tol, "tol") < np.inf:
+        raise InputError(f"tol must be positive and finite, got {tol}. The default is 1e-10.")
     if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}. Leave it out for 'auto'.")
+    if max_iterations is not None:
+        whole_number(max_iterations, "max_iterations", 1, "Leave it out for as many as convergence may take.")
     num_rewards = batch.shape[0]
     order = band_order(mdp)
     is_direct = method == "direct" or (method == "auto" and order.work <= MAX_DIRECT_WORK)
     values, policies = _start(mdp, num_rewards, initial_values, initial_policy)
     has_policy = initial_policy is not None
-    batch, values, policies = (np.ascontiguousarray(array[:, order.permutation]) for array in (batch, values, policies))
+    batch = np.ascontiguousarray(batch[:, order.permutation])
+    values = np.ascontiguousarray(values[:, order.permutation])
+    policies = np.ascontiguousarray(policies[:, order.permutation])
     residual, largest = np.empty(num_rewards), np.empty(num_rewards)
     iterations = np.zeros(num_rewards, dtype=np.int64)
-    contraction = mdp.discount * mdp.max_row_sum
+    longest = int(np.diff(mdp.rows.indptr).max())
+    contraction = mdp.discount * mdp.max_row_sum * (1.0 + max(ROUNDING, longest * 2.0**-52))  # sums may be off so much
+    if not np.abs(batch).max() < LARGEST_VALUE * (1.0 - contraction):
+        raise InputError(
+            f"rewards must lead to values below {LARGEST_VALUE:g}, got rewards up to {np.abs(batch).max():g} "
+            f"with discount {mdp.discount}. Scale them down, or use a smaller discount."
+        )
     model = (order.rows.indptr, order.rows.next_states, order.rows.probabilities, order.available, mdp.discount)
     off_diagonal = (*order.off_diagonal, order.available)
     sweep_tolerance, sweep_limit = FIRST_TOLERANCE, FIRST_SWEEPS
     if not is_direct:
-        sweep_tolerance, sweep_limit = 0.5 * tol * (1.0 - contraction), max_iterations or _sweep_limit(contraction, tol)
+        sweep_tolerance = max(0.5 * tol * (1.0 - contraction), (4 + longest) * 2.0**-52)  # no finer than rounding
+        sweep_limit = max_iterations or _sweep_limit(contraction, sweep_tolerance)
 
     def solve_part(groups: range) -> None:
         at = slice(groups.start * LANES, min(groups.stop * LANES, num_rewards))
@@ -148,11 +160,11 @@ def solve_batch(
 
     run_chunks(solve_part, -(-num_rewards // LANES), resolve_num_threads(num_threads))
     values, policies = values[:, order.inverse], policies[:, order.inverse]
-    rounding = 2.0**-52 * (4 + int(np.diff(mdp.rows.indptr).max(initial=0))) * (largest + np.abs(values).max(axis=1))
+    rounding = 2.0**-52 * (4 + longest) * (largest + np.abs(values).max(axis=1))
     error_bound = (residual + rounding) / (1.0 - contraction)
     return Solution(
         mdp=mdp,
-        rewards=np.asarray(rewards, dtype=np.float64),
+        rewards=rewards,
         values=values,
         policy=policies,
         residual=residual,
@@ -165,6 +177,12 @@ def solve_batch(
 def q_values(mdp: FiniteMDP, rewards: ArrayLike, values: ArrayLike) -> FloatArray:
     """Return Q `[M, S, A]` = r + discount P V for values `[M, S]`; minus infinity where an action does not exist."""
     batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions, has_batch_axis=True)
+    value_batch = float_array(values, "values")
+    if value_batch.shape != batch.shape[:2]:
+        raise InputError(
+            f"values must have shape {batch.shape[:2]}, like the rewards, got {value_batch.shape}. "
+            "Give the values of each reward, one per state."
+        )
     out = np.empty((batch.shape[0], mdp.num_states, mdp.num_actions))
     kernels.q_values(
         mdp.rows.indptr,
@@ -172,8 +190,8 @@ def q_values(mdp: FiniteMDP, rewards: ArrayLike, values: ArrayLike) -> FloatArra
         mdp.rows.probabilities,
         mdp.available,
         mdp.discount,
-        batch,
-        np.ascontiguousarray(values, dtype=np.float64),
+        np.require(batch, requirements=["C", "W"]),  # read-only arrays would be compiled for anew
+        np.require(value_batch, requirements=["C", "W"]),
         out,
     )
     return out
@@ -186,18 +204,29 @@ def _start(
     values = np.zeros(shape)
     policies = np.broadcast_to(np.argmax(mdp.available, axis=1), shape)
     if initial_values is not None:
-        start = np.asarray(initial_values, dtype=np.float64)
-        if start.shape not in (shape, shape[1:]) or not np.isfinite(start).all():
-            raise InputError(f"initial_values must be finite, of shape {shape} or {shape[1:]}, got {start.shape}.")
+        start = float_array(initial_values, "initial_values")
+        if start.shape not in (shape, shape[1:]):
+            raise InputError(
+                f"initial_values must have shape {shape} or {shape[1:]}, got {start.shape}. Give one per state."
+            )
+        is_fine = np.abs(start) <= LARGEST_VALUE  # False for NaN
+        if not is_fine.all():
+            where = tuple(np.argwhere(~is_fine)[0])
+            raise InputError(
+                f"initial_values must be finite, got {start[where]} at state {where[-1]}. "
+                "Leave initial_values out to start from zero."
+            )
         values = np.broadcast_to(start, shape)
     if initial_policy is not None:
-        start_policy = np.asarray(initial_policy)
+        start_policy = any_array(initial_policy, "initial_policy")
         if start_policy.shape not in (shape, shape[1:]):
-            raise InputError(f"initial_policy must have shape {shape} or {shape[1:]}, got {start_policy.shape}.")
+            raise InputError(
+                f"initial_policy must have shape {shape} or {shape[1:]}, got {start_policy.shape}. Give one per state."
+            )
         policies = checked_policies(mdp, np.broadcast_to(start_policy, shape))
     return values, policies
 
 
-def _sweep_limit(contraction: float, tol: float) -> int:
-    """Sweeps after which even plain value iteration would have converged, doubled."""
-    return 100 + int(2 * np.log(1e3 / tol) / max(-np.log(max(contraction, 1e-6)), 1e-6))
+def _sweep_limit(contraction: float, tolerance: float) -> int:
+    """Sweeps after which even plain value iteration from far away would have settled, doubled."""
+    return 100 + int(2 * np.log(1e3 + 1.0 / tolerance) / max(-np.log(max(contraction, 1e-6)), 1e-6))

@@ -1,8 +1,7 @@
 """One `.npz` file per MDP, without pickle, written whole or not at all."""
 
 import os
-import tempfile
-import zipfile
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +44,25 @@ def save_mdp(mdp: FiniteMDP, path: str | Path) -> None:
             arrays["grid_moves"] = mdp.grid.moves
         if mdp.grid.kinds is not None:
             arrays["grid_kinds"] = np.array(mdp.grid.kinds)
-    handle, temporary = tempfile.mkstemp(suffix=".npz.part", dir=path.parent)
+    _write_whole(path, arrays)
+
+
+def _write_whole(path: Path, arrays: dict[str, Any]) -> None:
+    """Write beside `path`, then move over it; on failure nothing is left behind and what was there stays."""
+    temporary = path.with_name(f".{secrets.token_hex(4)}.npz.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             np.savez_compressed(file, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    except OSError as error:
+        raise InputError(
+            f"the MDP file must be writable, but writing {str(path)!r} failed: {error.strerror or error}. "
+            "Check the place, its permissions and the free space."
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def load_mdp(path: str | Path) -> FiniteMDP:
@@ -61,44 +71,40 @@ def load_mdp(path: str | Path) -> FiniteMDP:
     if not path.exists():
         raise InputError(f"the MDP file must exist, got {str(path)!r}. Check the path.")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:  # np.load leaves damaged ones open
             arrays = {name: file[name] for name in file.files}
-        if str(arrays.get("format")) != FORMAT:
-            raise InputError(f"{path.name} must be an MDP file of format {FORMAT!r}, got {arrays.get('format')!s}.")
-        return _mdp_from_arrays(arrays)
-    except (zipfile.BadZipFile, EOFError, KeyError, OSError, AttributeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+    except Exception as error:  # a damaged file may raise nearly anything: zip, zlib, header and memory errors
         raise InputError(
             f"{path.name} must be an MDP file written by FiniteMDP.save, but reading it failed: {error}. "
             "Write it again from its source."
+        ) from error
+    if str(arrays.get("format")) != FORMAT:
+        raise InputError(
+            f"{path.name} must be an MDP file of format {FORMAT!r}, got {arrays.get('format', 'none')!s}. "
+            "Write it again with FiniteMDP.save of this version."
+        )
+    try:
+        return _mdp_from_arrays(arrays)
+    except (InputError, KeyError, TypeError, ValueError, IndexError) as error:
+        raise InputError(
+            f"{path.name} must hold a whole MDP, but it does not: {error}. Write it again from its source."
         ) from error
 
 
 def _mdp_from_arrays(arrays: dict[str, Any]) -> FiniteMDP:
     num_states, num_actions = (int(size) for size in arrays["shape"])
-    indptr, next_states = arrays["indptr"], arrays["next_states"]
-    lengths = np.diff(indptr)
-    is_packed = indptr.shape == (num_states * num_actions + 1,) and indptr[0] == 0 and (lengths >= 0).all()
-    if not is_packed or indptr[-1] != next_states.size or next_states.size != arrays["probabilities"].size:
-        raise InputError("the rows of an MDP file must fit its shape, but they do not. Write it again from its source.")
-    if next_states.size and not (next_states.min() >= 0 and next_states.max() < num_states):
-        raise InputError(f"next states of an MDP file must lie in 0..{num_states - 1}. Write it again from its source.")
-    probabilities = arrays["probabilities"]
-    if not (np.isfinite(probabilities) & (probabilities >= 0)).all():
-        raise InputError("probabilities of an MDP file must be finite and at least 0. Write it again from its source.")
     grid = None
     if "grid_shape" in arrays:
         num_rows, num_columns = (int(size) for size in arrays["grid_shape"])
         kinds = tuple(arrays["grid_kinds"].tolist()) if "grid_kinds" in arrays else None
         grid = Grid(num_rows, num_columns, arrays["grid_cells"], arrays.get("grid_moves"), kinds)
+    packed = (arrays["indptr"], arrays["next_states"], arrays["probabilities"])
     return FiniteMDP(
-        rows=Rows(num_states, num_actions, indptr, next_states, probabilities),
-        discount=float(arrays["discount"]),
+        rows=Rows(num_states, num_actions, *packed, is_checked=True),
+        discount=arrays["discount"].item(),
         initial=arrays["initial"],
         available=arrays["available"],
         terminal=arrays["terminal"],
-        missing_mass="terminates",
         state_labels=arrays["state_labels"].tolist() if "state_labels" in arrays else None,
         action_labels=arrays["action_labels"].tolist() if "action_labels" in arrays else None,
         grid=grid,

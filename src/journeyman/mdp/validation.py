@@ -1,29 +1,25 @@
 """Checks that an MDP passes once, on construction. Each names the first offender and the fix."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from journeyman.errors import InputError
-from journeyman.mdp.rows import Rows
-from journeyman.types import AnyArray, BoolArray, FloatArray
+from journeyman.mdp.grid import Grid
+from journeyman.mdp.rows import Rows, checked_counts
+from journeyman.types import BoolArray, FloatArray, any_array, float_array, real_number
 
 ROW_SUM_TOLERANCE = 1e-6
-ROUNDING = 1e-13
+ROUNDING = 1e-13  # a sum this near to 1, or nearer than one rounding per entry, is left as it is
 MISSING_MASS_RULES = ("error", "terminates")
-
-
-def read_only(array: AnyArray) -> Any:
-    """Return a contiguous copy that cannot be written to."""
-    copy = np.array(array, order="C")
-    copy.setflags(write=False)
-    return copy
+LARGEST_VALUE = 1e300  # beyond it sums of values overflow
 
 
 def checked_discount(discount: float) -> float:
     """Return the discount if it lies in (0, 1)."""
-    value = float(discount)
+    value = real_number(discount, "discount")
     if not 0.0 < value < 1.0:
         raise InputError(
             f"discount must lie strictly between 0 and 1, got {discount}. "
@@ -36,7 +32,7 @@ def checked_available(available: ArrayLike | None, num_states: int, num_actions:
     """Return the mask `[S, A]` of actions that exist; each state has at least one."""
     if available is None:
         return np.ones((num_states, num_actions), dtype=bool)
-    mask = np.asarray(available)
+    mask = any_array(available, "available")
     if mask.shape != (num_states, num_actions) or mask.dtype.kind not in "bui":
         raise InputError(
             f"available must be a boolean array of shape {(num_states, num_actions)}, "
@@ -56,7 +52,7 @@ def checked_initial(initial: ArrayLike | None, num_states: int) -> FloatArray:
     """Return the initial distribution `[S]`, renormalised; uniform for None."""
     if initial is None:
         return np.full(num_states, 1.0 / num_states)
-    rho = np.asarray(initial, dtype=np.float64)
+    rho = float_array(initial, "initial")
     if rho.shape != (num_states,):
         raise InputError(f"initial must have shape {(num_states,)}, got {rho.shape}. Give one probability per state.")
     bad = ~(rho >= 0) | ~np.isfinite(rho)
@@ -69,35 +65,89 @@ def checked_initial(initial: ArrayLike | None, num_states: int) -> FloatArray:
     return rho / total if abs(total - 1.0) > ROUNDING else rho
 
 
+def checked_packing(rows: Any) -> Rows:
+    """Return rows with the types and the packing that `Rows` promises."""
+    if not isinstance(rows, Rows):
+        raise InputError(
+            f"rows must be transition rows, got {type(rows).__name__}. Use FiniteMDP.from_dense, from_matrices, "
+            "from_edges or from_function."
+        )
+    num_states, num_actions = checked_counts(rows.num_states, rows.num_actions)
+    indptr, next_states, probabilities = (np.asarray(array) for array in rows[2:5])
+    is_integer = indptr.dtype.kind in "iu" and next_states.dtype.kind in "iu" and probabilities.dtype.kind == "f"
+    if not is_integer or (indptr.ndim, next_states.ndim, probabilities.ndim) != (1, 1, 1):
+        raise InputError(
+            "rows must be lists of whole numbers and their probabilities, "
+            f"got {indptr.dtype}, {next_states.dtype} and {probabilities.dtype}. Use one of the builders."
+        )
+    is_packed = indptr.size == num_states * num_actions + 1 and indptr[0] == 0 and (indptr[1:] >= indptr[:-1]).all()
+    if not is_packed or not indptr[-1] == next_states.size == probabilities.size:
+        raise InputError(
+            f"rows must be packed for {num_states} states and {num_actions} actions, got {indptr.size - 1} rows and "
+            f"{next_states.size} entries that do not fit. Use one of the builders."
+        )
+    is_wrong = ~((next_states >= 0) & (next_states < num_states) & (probabilities > 0) & np.isfinite(probabilities))
+    same_row = np.ones(max(next_states.size - 1, 0), dtype=bool)
+    inner = indptr[1:-1]
+    same_row[inner[(inner > 0) & (inner < next_states.size)] - 1] = False
+    is_wrong[1:] |= same_row & (next_states[1:] <= next_states[:-1])
+    if is_wrong.any():
+        i = int(np.argmax(is_wrong))
+        s, a = divmod(int(np.searchsorted(indptr, i, side="right")) - 1, num_actions)
+        raise InputError(
+            f"rows must hold ascending next states in 0..{num_states - 1} with positive probabilities, got state "
+            f"{next_states[i]} with {probabilities[i]} at state {s}, action {a}. Use one of the builders."
+        )
+    return rows._replace(
+        num_states=num_states,
+        num_actions=num_actions,
+        indptr=indptr.astype(np.int64, copy=False),
+        next_states=next_states.astype(np.int32, copy=False),
+        probabilities=probabilities.astype(np.float64, copy=False),
+    )
+
+
+def row_sums(rows: Rows) -> FloatArray:
+    """Return the sum `[S * A]` of each row."""
+    lengths = np.diff(rows.indptr)
+    sums = np.zeros(lengths.size)
+    if lengths.any():
+        sums[lengths > 0] = np.add.reduceat(rows.probabilities, rows.indptr[:-1][lengths > 0])
+    return sums
+
+
 def checked_rows(rows: Rows, available: BoolArray, missing_mass: str, termination: ArrayLike | None) -> Rows:
     """Return the rows with unavailable actions emptied and sums near 1 made 1; refuse unexplained missing mass."""
     if missing_mass not in MISSING_MASS_RULES:
-        raise InputError(f"missing_mass must be one of {', '.join(MISSING_MASS_RULES)}, got {missing_mass!r}.")
+        raise InputError(
+            f"missing_mass must be one of {', '.join(MISSING_MASS_RULES)}, got {missing_mass!r}. "
+            "Say 'terminates' if what a row misses to 1 is the chance that the episode ends."
+        )
     rows = without_unavailable(rows, available)
     lengths = np.diff(rows.indptr)
-    starts = rows.indptr[:-1][lengths > 0]
-    sums = np.zeros(lengths.size)
-    if starts.size:
-        sums[lengths > 0] = np.add.reduceat(rows.probabilities, starts)
     ending = _termination(rows, termination)
-    total = sums + ending
+    total = row_sums(rows) + ending
     is_whole = np.abs(total - 1.0) <= ROW_SUM_TOLERANCE
     is_empty = (lengths == 0) & (ending == 0)
-    may_miss = missing_mass == "terminates" and termination is None
+    may_miss = termination is None and (missing_mass == "terminates" or rows.is_checked)
     is_fine = is_whole | is_empty | ~available.ravel() | (may_miss & (total < 1.0))
     if not is_fine.all():
         i = int(np.argmin(is_fine))
         s, a = divmod(i, rows.num_actions)
         rule = "at most 1" if may_miss else "1"
         fix = "Divide that row by its sum"
-        if total[i] < 1.0:
+        if termination is not None:
+            fix = "Correct that row or its chance of termination, which counts too"
+        elif total[i] < 1.0:
             fix += ", or say missing_mass='terminates' if the rest is the chance that the episode ends"
         raise InputError(
             f"transitions must sum to {rule} over next states, got {total[i]:.9g} at state {s}, action {a}. {fix}."
         )
-    is_off = is_whole & (np.abs(total - 1.0) > ROUNDING)  # saving and loading must not change a bit
+    # Saving, loading and unrolling must not change a bit: what was checked once, and what is off by rounding, stays.
+    rounding = np.maximum(ROUNDING, lengths * 2.0**-52)
+    is_off = is_whole & ((total > 1.0 + rounding) | ((total < 1.0 - rounding) & (not rows.is_checked)))
     scale = np.where(is_off, 1.0 / np.where(is_off, total, 1.0), 1.0)
-    return rows._replace(probabilities=rows.probabilities * np.repeat(scale, lengths))
+    return rows._replace(probabilities=rows.probabilities * np.repeat(scale, lengths), is_checked=True)
 
 
 def without_unavailable(rows: Rows, available: BoolArray) -> Rows:
@@ -117,7 +167,7 @@ def _termination(rows: Rows, termination: ArrayLike | None) -> FloatArray:
     size = rows.num_states * rows.num_actions
     if termination is None:
         return np.zeros(size)
-    ending = np.asarray(termination, dtype=np.float64)
+    ending = float_array(termination, "termination")
     shape = (rows.num_states, rows.num_actions)
     if ending.shape != shape:
         raise InputError(f"termination must have shape {shape}, got {ending.shape}. Give one chance per (s, a).")
@@ -132,10 +182,11 @@ def checked_terminal(terminal: ArrayLike | None, is_ending: BoolArray) -> BoolAr
     """Return the mask `[S]` of terminal cells: given, or all states where every action ends the episode."""
     if terminal is None:
         return is_ending
-    mask = np.asarray(terminal)
+    mask = any_array(terminal, "terminal")
     if mask.shape != is_ending.shape or mask.dtype.kind != "b":
         raise InputError(
-            f"terminal must be a boolean array of shape {is_ending.shape}, got {mask.dtype} of shape {mask.shape}."
+            f"terminal must be a boolean array of shape {is_ending.shape}, got {mask.dtype} of shape {mask.shape}. "
+            "Give one True or False per state."
         )
     wrong = mask & ~is_ending
     if wrong.any():
@@ -150,18 +201,23 @@ def checked_labels(labels: Any, count: int, name: str) -> tuple[str, ...] | None
     """Return labels as strings, one each and all different."""
     if labels is None:
         return None
+    if isinstance(labels, str | bytes) or not hasattr(labels, "__iter__"):
+        raise InputError(f"{name} must be a list of {count} labels, got {labels!r}. Give one label each.")
     words = tuple(str(label) for label in labels)
     if len(words) != count:
         raise InputError(f"{name} must have {count} entries, got {len(words)}. Give one label each.")
+    nul = next((word for word in words if "\0" in word), None)  # a file would lose it
+    if nul is not None:
+        raise InputError(f"{name} must be printable, got {nul!r}. Rename it.")
     if len(set(words)) != count:
-        repeated = next(word for word in words if words.count(word) > 1)
+        repeated = next(word for word, times in Counter(words).items() if times > 1)
         raise InputError(f"{name} must all differ, got {repeated!r} more than once. Rename one of them.")
     return words
 
 
 def checked_rewards(rewards: ArrayLike, num_states: int, num_actions: int, *, has_batch_axis: bool) -> FloatArray:
     """Return rewards as contiguous `[M, S, R]`, R = 1 for state-only rewards or A; all finite."""
-    array = np.asarray(rewards, dtype=np.float64)
+    array = float_array(rewards, "rewards")
     shape = array.shape[1:] if has_batch_axis else array.shape
     if shape not in ((num_states,), (num_states, num_actions)):
         lead = "M, " if has_batch_axis else ""
@@ -171,8 +227,28 @@ def checked_rewards(rewards: ArrayLike, num_states: int, num_actions: int, *, ha
         )
     batch = array if has_batch_axis else array[None]
     if batch.shape[0] == 0:
-        raise InputError("rewards must hold at least one reward, got none.")
-    if not np.isfinite(batch).all():
-        m, s = (int(i) for i in np.argwhere(~np.isfinite(batch))[0][:2])
-        raise InputError(f"rewards must be finite, got a NaN or infinity at reward {m}, state {s}. Correct it.")
+        raise InputError("rewards must hold at least one reward, got none. Give an array with M of at least 1.")
+    is_fine = np.abs(batch) <= LARGEST_VALUE  # False for NaN
+    if not is_fine.all():
+        where = np.argwhere(~is_fine)[0]
+        place = ", ".join(f"{axis} {i}" for axis, i in zip(("reward", "state", "action"), where, strict=False))
+        raise InputError(
+            f"rewards must be finite and at most {LARGEST_VALUE:g}, got {batch[tuple(where)]} at {place}. Correct it."
+        )
     return np.ascontiguousarray(batch.reshape(batch.shape[0], num_states, -1))
+
+
+def check_grid(grid: Any, num_states: int, num_actions: int) -> None:
+    """Refuse a drawing that does not fit the states and actions."""
+    if grid is None:
+        return
+    if not isinstance(grid, Grid):
+        raise InputError(f"grid must be a Grid, got {type(grid).__name__}. Make one with Grid(num_rows, num_columns).")
+    if len(grid.places) != num_states:
+        raise InputError(
+            f"a grid must place all {num_states} states, got {len(grid.places)} cells. Give cells= for each."
+        )
+    if grid.moves is not None and len(grid.moves) != num_actions:
+        raise InputError(
+            f"the moves of a grid must cover all {num_actions} actions, got {len(grid.moves)}. Give one pair each."
+        )

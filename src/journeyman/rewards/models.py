@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from journeyman.errors import InputError
-from journeyman.types import FloatArray
+from journeyman.types import FloatArray, float_array, read_only, whole_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +51,11 @@ class RewardModel:
 
     def reward(self, theta: ArrayLike) -> FloatArray:
         """Return the reward of parameters `[D]` or `[M, D]`: `[S]` or `[M, S]` if state-only, else with an axis A."""
-        parameters = np.asarray(theta, dtype=np.float64)
+        parameters = float_array(theta, "theta")
         if parameters.ndim not in (1, 2) or parameters.shape[-1] != self.num_parameters:
             raise InputError(
-                f"theta must have shape [{self.num_parameters}] or [M, {self.num_parameters}], got {parameters.shape}."
+                f"theta must have shape [{self.num_parameters}] or [M, {self.num_parameters}], got {parameters.shape}. "
+                "Give one number per parameter."
             )
         flat = (self.features @ parameters.T).T + self.offset
         if self.is_state_only:
@@ -63,6 +64,7 @@ class RewardModel:
 
     def unrolled(self, horizon: int) -> "RewardModel":
         """Return the model for `mdp.unrolled(horizon)`: the same parameters at every time."""
+        horizon = whole_number(horizon, "horizon", 1, "It counts the actions of an episode.")
         return RewardModel(
             num_states=self.num_states * horizon,
             num_actions=self.num_actions,
@@ -76,6 +78,7 @@ class RewardModel:
 
 def PerState(num_states: int, num_actions: int) -> RewardModel:
     """One unknown reward per state, paid whatever is done there."""
+    num_states, num_actions = _checked_sizes(num_states, num_actions)
     return RewardModel(
         num_states, num_actions, sparse.eye_array(num_states, format="csr"), np.zeros(num_states), True, "per_state"
     )
@@ -83,6 +86,7 @@ def PerState(num_states: int, num_actions: int) -> RewardModel:
 
 def PerStateAction(num_states: int, num_actions: int) -> RewardModel:
     """One unknown reward per state and action; parameter s * A + a is r(s, a)."""
+    num_states, num_actions = _checked_sizes(num_states, num_actions)
     size = num_states * num_actions
     return RewardModel(
         num_states, num_actions, sparse.eye_array(size, format="csr"), np.zeros(size), False, "per_state_action"
@@ -103,30 +107,69 @@ def LinearFeatures(
     names
         One per parameter; optional.
     """
-    if sparse.issparse(features):
-        matrix, shape = sparse.csr_array(features), features.shape
-    else:
-        array = np.asarray(features, dtype=np.float64)
-        if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[1] != num_actions):
-            raise InputError(f"features must have shape [S, D] or [S, {num_actions}, D], got {array.shape}.")
-        matrix, shape = sparse.csr_array(array.reshape(-1, array.shape[-1])), array.shape
+    num_actions = whole_number(num_actions, "num_actions of a reward model", 1)
+    matrix, shape = _packed_features(features, num_actions)
     num_states, num_parameters = shape[0], shape[-1]
-    if num_states < 1 or num_parameters < 1:
-        raise InputError(f"features must cover at least one state and one parameter, got shape {shape}.")
-    if not np.isfinite(matrix.data).all():
-        raise InputError("features must be finite, got a NaN or infinity. Correct it.")
-    known = np.zeros(num_states) if offset is None else np.asarray(offset, dtype=np.float64)
+    known = np.zeros(num_states) if offset is None else float_array(offset, "offset")
     if known.shape not in ((num_states,), (num_states, num_actions)):
-        raise InputError(f"offset must have shape {(num_states,)} or {(num_states, num_actions)}, got {known.shape}.")
-    if not np.isfinite(known).all():
         raise InputError(
-            f"offset must be finite, got a NaN or infinity at state {np.argwhere(~np.isfinite(known))[0][0]}."
+            f"offset must have shape {(num_states,)} or {(num_states, num_actions)}, got {known.shape}. "
+            "Give the known reward of each state, or of each state and action."
         )
+    if not np.isfinite(known).all():
+        where = tuple(np.argwhere(~np.isfinite(known))[0])
+        raise InputError(f"offset must be finite, got {known[where]} at state {where[0]}. Correct it.")
     is_state_only = len(shape) == 2 and known.ndim == 1
     if not is_state_only:
         if len(shape) == 2:  # spread state features over actions
             matrix = sparse.csr_array(sparse.kron(matrix, np.ones((num_actions, 1)), format="csr"))
         known = (np.repeat(known, num_actions) if known.ndim == 1 else known).ravel()
-    if names is not None and len(names) != num_parameters:
-        raise InputError(f"names must have {num_parameters} entries, got {len(names)}. Give one per parameter.")
-    return RewardModel(num_states, num_actions, matrix, known, is_state_only, "features", names)
+    return RewardModel(
+        num_states,
+        num_actions,
+        matrix,
+        read_only(known),
+        is_state_only,
+        "features",
+        _checked_names(names, num_parameters),
+    )
+
+
+def _checked_sizes(num_states: int, num_actions: int) -> tuple[int, int]:
+    return (
+        whole_number(num_states, "num_states of a reward model", 1),
+        whole_number(num_actions, "num_actions of a reward model", 1),
+    )
+
+
+def _packed_features(features: Any, num_actions: int) -> tuple[Any, tuple[int, ...]]:
+    """Return finite features as CSR `[S, D]` or `[S * A, D]`, and their shape as given."""
+    is_sparse = sparse.issparse(features)
+    array = features if is_sparse else float_array(features, "features")
+    shape = tuple(array.shape)
+    if len(shape) not in (2, 3) or (len(shape) == 3 and shape[1] != num_actions):
+        raise InputError(
+            f"features must have shape [S, D] or [S, {num_actions}, D], got {shape}. Give one vector per state, "
+            "or per state and action."
+        )
+    if 0 in shape:
+        raise InputError(
+            f"features must cover at least one state and one parameter, got shape {shape}. Give at least one of each."
+        )
+    matrix = sparse.coo_array(array if is_sparse else array.reshape(-1, shape[-1]))
+    entries = float_array(matrix.data, "features")
+    if not np.isfinite(entries).all():
+        i = int(np.argmax(~np.isfinite(entries)))
+        state = int(matrix.row[i]) // (num_actions if len(shape) == 3 else 1)
+        raise InputError(
+            f"features must be finite, got {entries[i]} at state {state}, parameter {matrix.col[i]}. Correct it."
+        )
+    return sparse.csr_array((entries.copy(), (matrix.row, matrix.col)), shape=matrix.shape), shape
+
+
+def _checked_names(names: Any, num_parameters: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if isinstance(names, str) or len(names) != num_parameters:
+        raise InputError(f"names must have {num_parameters} entries, got {names!r}. Give one word per parameter.")
+    return tuple(str(name) for name in names)

@@ -13,12 +13,14 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import solve_triangular
 from scipy.special import ndtr, ndtri
 
 from journeyman.errors import InputError, UnsupportedError
-from journeyman.types import FloatArray
+from journeyman.types import FloatArray, float_array, read_only, whole_number
 
 LOG_2PI = float(np.log(2.0 * np.pi))
+LARGEST_HALF_WIDTH = 8e307  # beyond it the width overflows
 
 
 @runtime_checkable
@@ -54,21 +56,29 @@ class Prior(Protocol):
 
 def _vector(value: ArrayLike, size: int, name: str) -> FloatArray:
     """Return a scalar or `[D]` array as a finite, frozen `[D]` array."""
-    array = np.asarray(value, dtype=np.float64)
+    array = float_array(value, name)
     if array.shape not in ((), (size,)):
-        raise InputError(f"{name} must be a number or have shape {(size,)}, got {array.shape}.")
+        raise InputError(f"{name} must be a number or have shape {(size,)}, got {array.shape}. Give one per parameter.")
     vector = np.broadcast_to(array, (size,)).copy()
     if not np.isfinite(vector).all():
         i = int(np.argmax(~np.isfinite(vector)))
-        raise InputError(f"{name} must be finite, got {vector[i]} at parameter {i}.")
+        raise InputError(f"{name} must be finite, got {vector[i]} at parameter {i}. Correct it.")
     vector.setflags(write=False)
     return vector
 
 
 def _checked_size(num_parameters: int) -> int:
-    if num_parameters < 1:
-        raise InputError(f"a prior must have at least one parameter, got {num_parameters}.")
-    return int(num_parameters)
+    return whole_number(num_parameters, "num_parameters of a prior", 1, "Give one per parameter of the reward model.")
+
+
+def _parameters(values: ArrayLike, size: int, name: str) -> FloatArray:
+    """Return `values` as `[..., D]`; a shorter last axis would be spread silently."""
+    array = float_array(values, name)
+    if array.shape[-1:] != (size,):
+        raise InputError(
+            f"{name} must have a last axis of {size} parameters, got shape {array.shape}. Check the model."
+        )
+    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +92,13 @@ class Normal:
 
     def __post_init__(self) -> None:
         """Check and spread the arguments."""
-        _checked_size(self.num_parameters)
+        object.__setattr__(self, "num_parameters", _checked_size(self.num_parameters))
         object.__setattr__(self, "mean", _vector(self.mean, self.num_parameters, "mean"))
         object.__setattr__(self, "std", _vector(self.std, self.num_parameters, "std"))
-        if not (np.asarray(self.std) > 0).all():
-            raise InputError(f"std must be positive, got {np.asarray(self.std).min()}.")
+        std = np.asarray(self.std)
+        if not (std > 0).all():
+            i = int(np.argmin(std > 0))
+            raise InputError(f"std must be positive, got {std[i]} at parameter {i}. Put what is known into the offset.")
 
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Return log p(theta)."""
@@ -103,15 +115,15 @@ class Normal:
 
     def from_unconstrained(self, z: ArrayLike) -> FloatArray:
         """Return mean + std * z."""
-        return np.asarray(self.mean + self.std * np.asarray(z))
+        return np.asarray(self.mean + self.std * _parameters(z, self.num_parameters, "z"))
 
     def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
         """Return (theta - mean) / std."""
-        return np.asarray((np.asarray(theta) - self.mean) / self.std)
+        return np.asarray((_parameters(theta, self.num_parameters, "theta") - self.mean) / self.std)
 
     def log_jacobian(self, z: ArrayLike) -> FloatArray:
         """Return log |d theta / d z|, the same everywhere."""
-        return np.full(np.asarray(z).shape[:-1], np.log(self.std).sum())
+        return np.full(_parameters(z, self.num_parameters, "z").shape[:-1], np.log(self.std).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,51 +137,64 @@ class Uniform:
 
     def __post_init__(self) -> None:
         """Check and spread the arguments."""
-        _checked_size(self.num_parameters)
+        object.__setattr__(self, "num_parameters", _checked_size(self.num_parameters))
         object.__setattr__(self, "low", _vector(self.low, self.num_parameters, "low"))
         object.__setattr__(self, "high", _vector(self.high, self.num_parameters, "high"))
-        bad = ~(np.asarray(self.low) < np.asarray(self.high))
-        if bad.any():
-            i = int(np.argmax(bad))
-            low, high = np.asarray(self.low)[i], np.asarray(self.high)[i]
-            raise InputError(f"low must be less than high, got {low} and {high} at parameter {i}.")
+        low, high = np.asarray(self.low), np.asarray(self.high)
+        is_fine = (np.nextafter(low, high) < high) & (low < high) & (0.5 * high - 0.5 * low < LARGEST_HALF_WIDTH)
+        if not is_fine.all():
+            i = int(np.argmin(is_fine))
+            raise InputError(
+                f"low must be less than high, with room between them, got {low[i]} and {high[i]} at parameter {i}. "
+                "Swap them, or put what is known into the offset."
+            )
 
     @property
     def width(self) -> FloatArray:
         """Return high - low."""
-        return np.asarray(self.high) - np.asarray(self.low)
+        return np.asarray(np.asarray(self.high) - np.asarray(self.low))
 
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Return log p(theta): minus infinity outside."""
-        array = np.asarray(theta)
+        array = _parameters(theta, self.num_parameters, "theta")
         inside = ((array >= self.low) & (array <= self.high)).all(-1)
         return np.asarray(np.where(inside, -np.log(self.width).sum(), -np.inf))
 
     def gradient(self, theta: ArrayLike) -> FloatArray:
         """Return zero: the density is flat."""
-        return np.zeros(np.asarray(theta).shape)
+        return np.zeros(_parameters(theta, self.num_parameters, "theta").shape)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw `[size, D]` parameters."""
         return np.asarray(self.low + self.width * rng.random((size, self.num_parameters)))
 
     def from_unconstrained(self, z: ArrayLike) -> FloatArray:
-        """Return low + width * Phi(z), measured from the nearer end so that neither end loses digits."""
-        array = np.asarray(z, dtype=np.float64)
+        """Return low + width * Phi(z), measured from the nearer end so that neither end loses digits.
+
+        Always strictly between low and high, so that `to_unconstrained` takes it back.
+        """
+        array = _parameters(z, self.num_parameters, "z")
         from_low, from_high = self.low + self.width * ndtr(array), self.high - self.width * ndtr(-array)
-        return np.asarray(np.where(array < 0, from_low, from_high))
+        theta = np.where(array < 0, from_low, from_high)
+        return np.asarray(np.clip(theta, np.nextafter(self.low, self.high), np.nextafter(self.high, self.low)))
 
     def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
         """Return the z with theta = low + width * Phi(z); refuses values on or outside the ends."""
-        array = np.asarray(theta, dtype=np.float64)
-        if not ((array > self.low) & (array < self.high)).all():
-            raise InputError("theta must lie strictly between low and high, got a value outside. Check the parameters.")
+        array = _parameters(theta, self.num_parameters, "theta")
+        inside = (array > self.low) & (array < self.high)
+        if not inside.all():
+            where = tuple(np.argwhere(~inside)[0])
+            i = int(where[-1])
+            raise InputError(
+                f"theta must lie strictly between {np.asarray(self.low)[i]} and {np.asarray(self.high)[i]}, "
+                f"got {array[where]} at parameter {i}. Check the parameters."
+            )
         below, above = (array - self.low) / self.width, (self.high - array) / self.width
         return np.asarray(np.where(below < 0.5, ndtri(below), -ndtri(above)))
 
     def log_jacobian(self, z: ArrayLike) -> FloatArray:
         """Return log |d theta / d z| = sum of log width + log N(z)."""
-        array = np.asarray(z)
+        array = _parameters(z, self.num_parameters, "z")
         return np.asarray(np.log(self.width).sum() - 0.5 * (array**2).sum(-1) - 0.5 * self.num_parameters * LOG_2PI)
 
 
@@ -184,11 +209,16 @@ class MultivariateNormal:
 
     def __post_init__(self) -> None:
         """Check the arguments and factorise the covariance once."""
-        covariance = np.array(self.covariance, dtype=np.float64)
+        covariance = float_array(self.covariance, "covariance")
         if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1] or covariance.shape[0] < 1:
-            raise InputError(f"covariance must be a square matrix, got shape {covariance.shape}.")
-        if not np.isfinite(covariance).all() or not np.allclose(covariance, covariance.T, rtol=1e-9, atol=1e-12):
-            raise InputError("covariance must be finite and symmetric, and it is not. Average it with its transpose.")
+            raise InputError(f"covariance must be a square matrix, got shape {covariance.shape}. Give [D, D].")
+        is_fine = np.isfinite(covariance) & np.isclose(covariance, covariance.T, rtol=1e-9, atol=1e-12)
+        if not is_fine.all():
+            i, j = (int(index) for index in np.argwhere(~is_fine)[0])
+            raise InputError(
+                f"covariance must be finite and symmetric, got {covariance[i, j]} at ({i}, {j}) and "
+                f"{covariance[j, i]} at ({j}, {i}). Average it with its transpose."
+            )
         try:
             factor = np.linalg.cholesky(covariance)
         except np.linalg.LinAlgError:
@@ -197,9 +227,9 @@ class MultivariateNormal:
                 f"covariance must be positive definite, got a smallest eigenvalue of {smallest:.3g}. "
                 "Add a small multiple of the identity."
             ) from None
-        object.__setattr__(self, "covariance", covariance)
+        object.__setattr__(self, "covariance", read_only(covariance))
         object.__setattr__(self, "mean", _vector(self.mean, covariance.shape[0], "mean"))
-        object.__setattr__(self, "factor", factor)
+        object.__setattr__(self, "factor", read_only(factor))
 
     @property
     def num_parameters(self) -> int:
@@ -209,7 +239,7 @@ class MultivariateNormal:
     @property
     def std(self) -> FloatArray:
         """Standard deviation of each parameter."""
-        return np.sqrt(np.diag(self.covariance))
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
 
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Return log p(theta)."""
@@ -219,7 +249,7 @@ class MultivariateNormal:
 
     def gradient(self, theta: ArrayLike) -> FloatArray:
         """Return the gradient of log p(theta)."""
-        return -np.linalg.solve(self.factor.T, self.to_unconstrained(theta)[..., None])[..., 0]
+        return -self._solved(self.to_unconstrained(theta), is_transposed=True)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw `[size, D]` parameters."""
@@ -227,15 +257,21 @@ class MultivariateNormal:
 
     def from_unconstrained(self, z: ArrayLike) -> FloatArray:
         """Return mean + factor z, with factor factor^T = covariance."""
-        return np.asarray(self.mean + np.asarray(z) @ self.factor.T)
+        return np.asarray(self.mean + _parameters(z, self.num_parameters, "z") @ self.factor.T)
 
     def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
         """Return the z with theta = mean + factor z."""
-        return np.linalg.solve(self.factor, (np.asarray(theta) - self.mean)[..., None])[..., 0]
+        return self._solved(_parameters(theta, self.num_parameters, "theta") - self.mean, is_transposed=False)
 
     def log_jacobian(self, z: ArrayLike) -> FloatArray:
         """Return log |d theta / d z|, the same everywhere."""
-        return np.full(np.asarray(z).shape[:-1], np.log(np.diag(self.factor)).sum())
+        return np.full(_parameters(z, self.num_parameters, "z").shape[:-1], np.log(np.diag(self.factor)).sum())
+
+    def _solved(self, right_sides: FloatArray, *, is_transposed: bool) -> FloatArray:
+        """Solve factor x = b, or its transpose, for each b in the last axis."""
+        flat = right_sides.reshape(-1, self.num_parameters).T
+        solved = solve_triangular(self.factor, flat, lower=True, trans=int(is_transposed), check_finite=False)
+        return np.asarray(solved.T.reshape(right_sides.shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,20 +284,20 @@ class Discrete:
 
     def __post_init__(self) -> None:
         """Check the arguments; no probabilities means equal ones."""
-        atoms = np.array(self.atoms, dtype=np.float64)
-        if atoms.ndim != 2 or 0 in atoms.shape or not np.isfinite(atoms).all():
-            raise InputError(f"atoms must be finite, of shape [K, D] with K, D at least 1, got shape {atoms.shape}.")
-        if len(np.unique(atoms, axis=0)) != len(atoms):
-            raise InputError("atoms must all differ, got one twice. Merge them and add their probabilities.")
-        size = len(atoms)
-        weights = np.full(size, 1.0 / size) if self.probabilities is None else np.array(self.probabilities, dtype=float)
-        if weights.shape != (size,) or not (weights > 0).all() or not abs(weights.sum() - 1.0) <= 1e-6:
+        atoms = float_array(self.atoms, "atoms")
+        if atoms.ndim != 2 or 0 in atoms.shape:
             raise InputError(
-                f"probabilities must be {size} positive numbers that sum to 1, "
-                f"got shape {weights.shape} and sum {weights.sum():.9g}. Divide them by their sum."
+                f"atoms must have shape [K, D] with K and D at least 1, got {atoms.shape}. Give one row per atom."
             )
-        object.__setattr__(self, "atoms", atoms)
-        object.__setattr__(self, "probabilities", weights / weights.sum())
+        if not np.isfinite(atoms).all():
+            k, i = (int(index) for index in np.argwhere(~np.isfinite(atoms))[0])
+            raise InputError(f"atoms must be finite, got {atoms[k, i]} at atom {k}, parameter {i}. Correct it.")
+        _, first, counts = np.unique(atoms, axis=0, return_index=True, return_counts=True)
+        if (counts > 1).any():
+            k = int(first[counts > 1].min())
+            raise InputError(f"atoms must all differ, got atom {k} again. Merge them and add their probabilities.")
+        object.__setattr__(self, "atoms", read_only(atoms))
+        object.__setattr__(self, "probabilities", read_only(_checked_weights(self.probabilities, len(atoms))))
 
     @property
     def num_parameters(self) -> int:
@@ -275,7 +311,7 @@ class Discrete:
 
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Return the log probability of theta: minus infinity where it is no atom."""
-        array = np.asarray(theta, dtype=np.float64)
+        array = _parameters(theta, self.num_parameters, "theta")
         is_atom = (array[..., None, :] == self.atoms).all(-1)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(is_atom @ self.weights))
@@ -294,3 +330,19 @@ class Discrete:
 
     to_unconstrained: Any = from_unconstrained
     log_jacobian: Any = from_unconstrained
+
+
+def _checked_weights(probabilities: ArrayLike | None, size: int) -> FloatArray:
+    """Return `[K]` positive probabilities that sum to 1, equal ones for None."""
+    if probabilities is None:
+        return np.full(size, 1.0 / size)
+    weights = float_array(probabilities, "probabilities")
+    if weights.shape != (size,):
+        raise InputError(f"probabilities must have shape {(size,)}, got {weights.shape}. Give one per atom.")
+    if not (weights > 0).all():
+        k = int(np.argmin(weights > 0))
+        raise InputError(f"probabilities must be positive, got {weights[k]} at atom {k}. Leave that atom out.")
+    total = float(weights.sum())
+    if not abs(total - 1.0) <= 1e-6:
+        raise InputError(f"probabilities must sum to 1, got {total:.9g}. Divide them by their sum.")
+    return np.asarray(weights / total)

@@ -27,7 +27,7 @@ WORLDS: dict[str, Callable[..., World]] = {
 def make_world(name: str, seed: int = 0, **options: Any) -> World:
     """Return world `name` with its truth drawn from the prior by `seed`; options as in its factory."""
     if name not in WORLDS:
-        close = difflib.get_close_matches(name, WORLDS, n=1)
+        close = difflib.get_close_matches(str(name), WORLDS, n=1)
         hint = f"Did you mean {close[0]!r}?" if close else f"Choose from {', '.join(WORLDS)}."
         raise InputError(f"world must be one that exists, got {name!r}. {hint}")
     known = list(inspect.signature(WORLDS[name]).parameters)[1:]

@@ -10,15 +10,17 @@ import numpy as np
 
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
-from journeyman.rewards import Discrete, LinearFeatures, PerStateAction
+from journeyman.rewards import Discrete, LinearFeatures, PerStateAction, RewardModel
 from journeyman.worlds.streams import world_rng
 from journeyman.worlds.world import World
 
 BANDIT_STATES, BANDIT_ATOMS, BANDIT_GAP = 64, 512, 0.3
 
 
-def _world(name: str, seed: int, mdp: FiniteMDP, prior: Discrete, beta: float, model: object = None) -> World:
-    problem = Problem(mdp, model or PerStateAction(mdp.num_states, mdp.num_actions), prior, beta)  # type: ignore[arg-type]
+def _world(
+    name: str, seed: int, mdp: FiniteMDP, prior: Discrete, beta: float, model: RewardModel | None = None
+) -> World:
+    problem = Problem(mdp, model or PerStateAction(mdp.num_states, mdp.num_actions), prior, beta)
     return World(name, seed, problem, prior.sample(world_rng(name, seed), 1)[0], max_length=2)
 
 
@@ -40,7 +42,7 @@ def lopes_two_state(seed: int = 0, *, beta: float = 2.0, discount: float = 0.9) 
 
 
 def brown_two_state(seed: int = 0, *, beta: float = 1.0, discount: float = 0.9) -> World:
-    """ActiveVaR prefers s0 (rewards 2, -2, then s1) to s1 (rewards 10, -10), where an answer is worth more (Appendix A)."""
+    """ActiveVaR prefers s0 (rewards 2, -2, then s1) to s1 (rewards 10, -10), where answers help more (Appendix A)."""
     mdp = FiniteMDP.from_function(
         lambda state, action: [(1.0, 1)] if state == 0 else [],
         num_states=2,
@@ -53,7 +55,7 @@ def brown_two_state(seed: int = 0, *, beta: float = 1.0, discount: float = 0.9) 
 
 
 def regret_eig_trap(seed: int = 0, *, beta: float = 1.0, discount: float = 0.9) -> World:
-    """Regret is surely 50, so information about it is worth nothing, yet the apprentice is surely wrong (Appendix C)."""
+    """Regret is surely 50, so information about it is worth nothing, yet the apprentice is wrong (Appendix C)."""
     atoms = np.array([[0.0, 50.0, -100.0], [0.0, -100.0, 50.0]])
     return _world("regret-eig-trap", seed, _one_step_mdp(1, 3, discount), Discrete(atoms), beta)
 

@@ -9,6 +9,7 @@ from journeyman.errors import InputError
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.rows import rows_from_columns
+from journeyman.types import any_array, real_number, whole_number
 
 MOVES = np.array([[0, 0], [-1, 0], [0, 1], [1, 0], [0, -1]])
 ACTION_LABELS = ("stay", "up", "right", "down", "left")
@@ -29,10 +30,11 @@ def gridworld(
     With chance `slip` a uniformly random action is executed instead of the intended one; moving over the edge leaves
     you in place. `terminal` `[S]` cells end the episode; from `absorbing` `[S]` cells nothing leads away (a jail).
     """
-    if num_rows < 1 or num_columns < 1:
-        raise InputError(f"a gridworld must have at least one cell, got {num_rows} x {num_columns}.")
+    num_rows = whole_number(num_rows, "num_rows of a gridworld", 1)
+    num_columns = whole_number(num_columns, "num_columns of a gridworld", 1)
+    slip = real_number(slip, "slip")
     if not 0.0 <= slip <= 1.0:
-        raise InputError(f"slip must lie in 0..1, got {slip}.")
+        raise InputError(f"slip must lie in 0..1, got {slip}. It is the chance of a random action instead.")
     num_states, num_actions = num_rows * num_columns, len(MOVES)
     ends = _cell_mask(terminal, num_states, "terminal")
     holds = _cell_mask(absorbing, num_states, "absorbing")
@@ -53,7 +55,10 @@ def gridworld(
 def _cell_mask(mask: ArrayLike | None, num_states: int, name: str) -> Any:
     if mask is None:
         return np.zeros(num_states, dtype=bool)
-    array = np.asarray(mask)
+    array = any_array(mask, name)
     if array.shape != (num_states,) or array.dtype.kind != "b":
-        raise InputError(f"{name} must be a boolean array of shape {(num_states,)}, got {array.dtype} {array.shape}.")
+        raise InputError(
+            f"{name} must be a boolean array of shape {(num_states,)}, got {array.dtype} of shape {array.shape}. "
+            "Give one True or False per cell."
+        )
     return array

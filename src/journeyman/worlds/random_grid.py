@@ -5,7 +5,7 @@ import numpy as np
 from journeyman.errors import InputError
 from journeyman.problem import Problem
 from journeyman.rewards import Normal, PerState
-from journeyman.types import BoolArray
+from journeyman.types import BoolArray, FloatArray, whole_number
 from journeyman.worlds.gridworld import gridworld
 from journeyman.worlds.streams import world_rng
 from journeyman.worlds.world import World
@@ -35,12 +35,13 @@ def random_grid(
         0: the initial state is uniform over all cells; else so many non-terminal cells, drawn uniformly (two draws may
         coincide).
     """
-    if size < 1:
-        raise InputError(f"size must be at least 1, got {size}.")
+    size = whole_number(size, "size", 1, "It counts the rows, and the columns.")
+    num_initial = whole_number(num_initial, "num_initial", 0, "0 means uniform over all cells.")
     if terminals not in TERMINAL_RULES:
-        raise InputError(f"terminals must be one of {', '.join(TERMINAL_RULES)}, got {terminals!r}.")
-    if num_initial < 0:
-        raise InputError(f"num_initial must be at least 0, got {num_initial}. 0 means uniform over all cells.")
+        raise InputError(
+            f"terminals must be one of {', '.join(TERMINAL_RULES)}, got {terminals!r}. "
+            "Use 'independent' where a posterior has to be calibrated."
+        )
     num_states = size * size
     prior = Normal(num_states, 0.0, std)
     rng = world_rng(f"random-grid-{size}", seed)
@@ -52,7 +53,8 @@ def random_grid(
         ordinary = np.flatnonzero(~is_terminal)
         if ordinary.size == 0:
             raise InputError(
-                f"every cell came out terminal for seed {seed}, so there is no initial state. Use another."
+                f"a grid with initial states must have a cell that is not terminal, got none for seed {seed}. "
+                "Use another seed or a larger size."
             )
         drawn = rng.choice(ordinary, size=num_initial)
         initial = np.bincount(drawn, minlength=num_states) / num_initial
@@ -61,7 +63,7 @@ def random_grid(
     return World(f"random-{size}x{size}", seed, problem, truth, max_length=5)
 
 
-def _terminal_cells(rng: np.random.Generator, rewards: np.ndarray) -> BoolArray:
+def _terminal_cells(rng: np.random.Generator, rewards: FloatArray) -> BoolArray:
     """Return a tenth of cells by chance, and the tenth with the highest of `rewards`."""
     is_terminal = rng.random(rewards.size) < 0.1
     num_goals = rewards.size // 10

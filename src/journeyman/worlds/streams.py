@@ -4,11 +4,9 @@ import zlib
 
 import numpy as np
 
-from journeyman.errors import InputError
+from journeyman.types import whole_number
 
 
 def world_rng(name: str, seed: int) -> np.random.Generator:
     """Return the generator of world `name` for `seed`."""
-    if seed < 0:
-        raise InputError(f"seed must be at least 0, got {seed}.")
-    return np.random.default_rng([zlib.crc32(name.encode()), seed])
+    return np.random.default_rng([zlib.crc32(name.encode()), whole_number(seed, "seed", 0)])

@@ -1,0 +1,127 @@
+"""`journeyman worlds`: list the worlds, and look at one."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from journeyman.errors import InputError
+
+LIST_HELP = """List the worlds: small problems with a simulated expert, to try and compare methods on.
+
+A world has known dynamics and a true reward, which its seed draws from the prior. \
+A learner knows everything but that reward. It asks the expert, who acts the better, the higher beta is.
+"""
+LIST_EPILOG = (
+    "Example: [bold]journeyman worlds[/], then [bold]journeyman worlds show jail --seed 3[/]. "
+    "For scripts: [bold]journeyman worlds --json[/]."
+)
+SHOW_HELP = """Draw a world: its true reward, its terminal and initial states, and what is optimal.
+
+The seed draws the true reward from the prior (in random grids also the terminal and initial cells). \
+A learner never sees it: it has to find out from what the expert does.
+"""
+SHOW_EPILOG = (
+    "Examples: [bold]journeyman worlds show jail --seed 3[/] draws in the terminal, "
+    "[bold]journeyman worlds show jail --seed 3 --png jail.png[/] also makes a picture, "
+    "[bold]journeyman worlds show random-grid --option size=5 --option beta=1.5[/] makes a small grid with a noisy "
+    "expert."
+)
+
+app = typer.Typer(rich_markup_mode="rich")
+
+
+@app.callback(invoke_without_command=True, help=LIST_HELP, epilog=LIST_EPILOG)
+def list_worlds(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON, with the options of each.")] = False,
+) -> None:
+    """List the worlds, unless a command follows."""
+    if context.invoked_subcommand is not None:
+        return
+    from rich.console import Console
+
+    from journeyman.report.world_list import entry_records, print_worlds, world_entries
+
+    if as_json:
+        print_json(entry_records(world_entries()))
+    else:
+        print_worlds(Console(), world_entries())
+        typer.echo("Look at one: journeyman worlds show jail --seed 3")
+
+
+@app.command(help=SHOW_HELP, epilog=SHOW_EPILOG)
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name that [bold]journeyman worlds[/] lists.")],
+    seed: Annotated[int, typer.Option(help="Which instance: 0, 1, 2, ...")] = 0,
+    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Change an option of the world, such as beta=2; can be repeated."),
+    ] = None,
+    shows_all: Annotated[bool, typer.Option("--all", help="List all states of a world without a grid.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of drawing.")] = False,
+) -> None:
+    """Draw one world in the terminal, or print it as JSON, and perhaps draw a picture too."""
+    from journeyman.report.figures import checked_picture_path, save_figure, world_figure
+    from journeyman.report.world_summary import summarise_world, world_record
+    from journeyman.worlds import make_world
+
+    options = parse_options(name, option or [])
+    if png is not None:
+        checked_picture_path(png)
+    summary = summarise_world(make_world(name, seed, **options))
+    if png is not None:
+        save_figure(world_figure(summary), png)
+    if as_json:
+        print_json(world_record(summary))
+    else:
+        from rich.console import Console
+
+        from journeyman.report.terminal import print_world
+        from journeyman.report.world_list import world_options
+
+        print_world(Console(), summary, options=world_options(name) | options, shows_all=shows_all)
+    if png is not None:
+        typer.echo(f"Picture written to {png}", err=as_json)
+
+
+def parse_options(name: str, pairs: list[str]) -> dict[str, Any]:
+    """Return KEY=VALUE texts as options of world `name`, each of the type of its default."""
+    from journeyman.report.world_list import world_options
+    from journeyman.worlds import make_world
+
+    if not pairs:
+        return {}
+    make_world(name)  # says what is wrong with the name
+    defaults = world_options(name)
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        key, separator, text = pair.partition("=")
+        if not separator:
+            raise InputError(f"an option must be written as KEY=VALUE, got {pair!r}. Example: --option beta=2")
+        if key not in defaults:
+            raise InputError(f"world {name!r} must get options it knows, got {key!r}. It has: {', '.join(defaults)}.")
+        if key in options:
+            raise InputError(f"option {key} must be given once, got it twice. Remove one of them.")
+        options[key] = parse_value(key, text, type(defaults[key]))
+    return options
+
+
+WORDS_OF_TYPE = {int: "a whole number", float: "a number", str: "a word"}
+
+
+def parse_value(key: str, text: str, kind: type) -> Any:
+    """Return the text of an option as a value of its type."""
+    try:
+        return kind(text)
+    except ValueError:
+        raise InputError(
+            f"option {key} must be {WORDS_OF_TYPE[kind]}, got {text!r}. Example: --option {key}=2"
+        ) from None
+
+
+def print_json(data: Any) -> None:
+    """Print data as JSON that every parser accepts: no NaN, no infinity."""
+    typer.echo(json.dumps(data, indent=2, allow_nan=False))

@@ -1,0 +1,545 @@
+"""Compiled log posterior, its gradient, and Hamiltonian moves. Arrays and scalars only.
+
+Letters: S states, A actions, D parameters, K states with data. z is the point in unconstrained space, u = z or Phi(z),
+r = offset + F u, V = B^-1 r_pi with B = I - discount P_pi for the optimal policy pi. Rows are discounted and split into
+what a state's actions share (common) and what each adds (extra): see `mdp.shared_rows`.
+
+    log density = sum over data of n(s, a) [beta Q(s, a) - logsumexp_b beta Q(s, b)] - |z|^2 / 2
+
+up to a constant. On a region where pi is fixed, Q is linear in u, so the gradient is one adjoint solve with B^T.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+SLACK = 1e-11  # relative gain below which another action counts as tied, not better
+DRIFT = 1e-9  # relative residual of V at which the inverse is computed afresh
+MAX_UPDATES = 1000  # rank-1 updates after which the inverse is computed afresh
+SWEEP_TOLERANCE = 1e-11  # relative change of V at which sweeps stop
+ADJOINT_TOLERANCE = 1e-11  # part of the adjoint's right side that may be left over
+MAX_SWEEPS = 100_000
+CHECK_EVERY = 20  # evaluations between looks at the drift
+INV_SQRT_2PI = 0.3989422804014327
+SQRT_HALF = 0.7071067811865476
+
+
+class Model(NamedTuple):
+    """What kernels need to know about a problem."""
+
+    common_indptr: Any  # [S + 1] rows that all actions of a state share: discounted
+    common_next: Any
+    common_weights: Any
+    extra_indptr: Any  # [S * A + 1] what each action adds
+    extra_next: Any
+    extra_weights: Any
+    loops: Any  # [S, A] discounted chance of staying
+    available: Any  # [S, A]
+    choice_states: Any  # states where actions can differ
+    feature_indptr: Any  # F by rows: [S] if the reward depends on the state only, else [S * A]
+    feature_columns: Any
+    feature_values: Any
+    offset: Any
+    beta: Any
+    is_state_only: Any
+    is_uniform: Any  # u = Phi(z), else u = z
+    is_dense: Any
+
+
+class Data(NamedTuple):
+    """Counts at the K states that have any."""
+
+    states: Any  # [K]
+    counts: Any  # [K, A]
+    totals: Any  # [K]
+
+
+class Work(NamedTuple):
+    """Memory of one thread: the policy, values and inverse of the last point, and scratch."""
+
+    pi: Any  # [S]
+    V: Any  # [S]
+    inverse: Any  # [S, S], or empty for the sparse engine
+    y: Any  # [S] solution of the adjoint
+    g: Any  # [S] its right side
+    g_reward: Any  # slope of the log likelihood in the reward
+    reward: Any
+    scratch: Any  # [S]
+    u: Any  # [D]
+    slope: Any  # [D] du / dz
+    q: Any  # [A]
+    num_updates: Any  # [1] rank-1 updates since the last inversion; -1: there is no inverse yet
+    num_gradients: Any  # [1]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def common_value(model, s, V):
+    """Return the part of discount * sum of p(s' | s, a) V(s') that all actions of s share."""
+    total = 0.0
+    for k in range(model.common_indptr[s], model.common_indptr[s + 1]):
+        total += model.common_weights[k] * V[model.common_next[k]]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def extra_value(model, s, a, V):
+    """Return the part of discount * sum of p(s' | s, a) V(s') that action a adds."""
+    row = s * model.available.shape[1] + a
+    total = 0.0
+    for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
+        total += model.extra_weights[k] * V[model.extra_next[k]]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def set_reward(model, z, work):
+    """Set work.u, work.slope = du/dz and work.reward from z."""
+    for d in range(z.size):
+        if model.is_uniform:
+            work.u[d] = 0.5 * math.erfc(-SQRT_HALF * z[d])
+            work.slope[d] = INV_SQRT_2PI * math.exp(-0.5 * z[d] * z[d])
+        else:
+            work.u[d] = z[d]
+            work.slope[d] = 1.0
+    for i in range(model.offset.size):
+        r = model.offset[i]
+        for k in range(model.feature_indptr[i], model.feature_indptr[i + 1]):
+            r += model.feature_values[k] * work.u[model.feature_columns[k]]
+        work.reward[i] = r
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def reward_at(model, work, s, a):
+    """Return r(s, a)."""
+    return work.reward[s] if model.is_state_only else work.reward[s * model.available.shape[1] + a]
+
+
+@njit(cache=True, nogil=True)
+def invert(model, work):
+    """Set work.inverse = (I - discount P_pi)^-1 from scratch."""
+    num_states, num_actions = model.available.shape
+    B = np.zeros((num_states, num_states))
+    for s in range(num_states):
+        B[s, s] = 1.0
+        for k in range(model.common_indptr[s], model.common_indptr[s + 1]):
+            B[s, model.common_next[k]] -= model.common_weights[k]
+        row = s * num_actions + work.pi[s]
+        for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
+            B[s, model.extra_next[k]] -= model.extra_weights[k]
+    work.inverse[:, :] = np.linalg.inv(B)
+    work.num_updates[0] = 0
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def apply_inverse(model, work):
+    """Set V = inverse r_pi and return max |V|."""
+    num_states = work.V.size
+    for s in range(num_states):
+        work.scratch[s] = reward_at(model, work, s, work.pi[s])
+    largest = 0.0
+    for s in range(num_states):
+        total = 0.0
+        for j in range(num_states):
+            total += work.inverse[s, j] * work.scratch[j]
+        work.V[s] = total
+        largest = max(largest, abs(total))
+    return largest
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def switch_action(model, work, s, a, advantage):
+    """Let pi(s) = a: a rank-1 update of the inverse, and V moves along its new column s."""
+    num_states, num_actions = model.available.shape
+    change = work.scratch
+    change[:] = 0.0
+    row = s * num_actions + a
+    for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
+        weight, n = model.extra_weights[k], model.extra_next[k]
+        for j in range(num_states):
+            change[j] += weight * work.inverse[n, j]
+    row = s * num_actions + work.pi[s]
+    for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
+        weight, n = model.extra_weights[k], model.extra_next[k]
+        for j in range(num_states):
+            change[j] -= weight * work.inverse[n, j]
+    scale = 1.0 / (1.0 - change[s])
+    for j in range(num_states):
+        change[j] *= scale
+    for i in range(num_states):
+        column = work.inverse[i, s]
+        if column != 0.0:
+            for j in range(num_states):
+                work.inverse[i, j] += column * change[j]
+            work.V[i] += column * scale * advantage
+    work.pi[s] = a
+    work.num_updates[0] += 1
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def residual_of_policy(model, work):
+    """Return max over s of |r_pi + discount P_pi V - V|: how far the inverse has drifted."""
+    residual = 0.0
+    for s in range(work.V.size):
+        a = work.pi[s]
+        q = reward_at(model, work, s, a) + common_value(model, s, work.V) + extra_value(model, s, a, work.V)
+        residual = max(residual, abs(q - work.V[s]))
+    return residual
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def improve_policy(model, work, slack):
+    """Switch to better actions until there are none, moving V along; what all actions share is left out."""
+    num_actions = model.available.shape[1]
+    has_changed = True
+    while has_changed:
+        has_changed = False
+        for i in range(model.choice_states.size):
+            s = model.choice_states[i]
+            best, best_action, kept = -np.inf, work.pi[s], -np.inf
+            for a in range(num_actions):
+                if model.available[s, a]:
+                    q = extra_value(model, s, a, work.V)
+                    if not model.is_state_only:
+                        q += work.reward[s * num_actions + a]
+                    if q > best:
+                        best, best_action = q, a
+                    if a == work.pi[s]:
+                        kept = q
+            if best > kept + slack:
+                switch_action(model, work, s, best_action, best - kept)
+                has_changed = True
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def track_policy(model, work):
+    """Small problems: make pi optimal for work.reward, and V its value, from the pi and inverse of the last point."""
+    if work.num_updates[0] < 0 or work.num_updates[0] > MAX_UPDATES:
+        invert(model, work)
+    largest = apply_inverse(model, work)
+    improve_policy(model, work, SLACK * (1.0 + largest))
+    if work.num_gradients[0] % CHECK_EVERY == 0 and residual_of_policy(model, work) > DRIFT * (1.0 + largest):
+        invert(model, work)
+        largest = apply_inverse(model, work)
+        improve_policy(model, work, SLACK * (1.0 + largest))
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def sweep_values(model, work):
+    """Large problems: make V optimal for work.reward by sweeps from the V of the last point, and pi greedy.
+
+    One sweep over all actions, then a few that keep pi, in alternating directions. Self-loops are solved exactly: given
+    its neighbours, the value of doing a in s is (q - loop V(s)) / (1 - loop), with q the usual backup.
+    """
+    num_states, num_actions = model.available.shape
+    V = work.V
+    for count in range(MAX_SWEEPS):
+        change, largest = 0.0, 0.0
+        for i in range(num_states):
+            s = i if count % 2 == 0 else num_states - 1 - i
+            shared = common_value(model, s, V)
+            best, best_action = -np.inf, 0
+            for a in range(num_actions):
+                if model.available[s, a]:
+                    q = reward_at(model, work, s, a) + shared + extra_value(model, s, a, V)
+                    q = (q - model.loops[s, a] * V[s]) / (1.0 - model.loops[s, a])
+                    if q > best:
+                        best, best_action = q, a
+            change = max(change, abs(best - V[s]))
+            largest = max(largest, abs(best))
+            V[s] = best
+            work.pi[s] = best_action
+        tolerance = SWEEP_TOLERANCE * (1.0 + largest)
+        if change <= tolerance:
+            return
+        for inner in range(6):
+            change = 0.0
+            for i in range(num_states):
+                s = num_states - 1 - i if inner % 2 == 0 else i
+                a = work.pi[s]
+                q = reward_at(model, work, s, a) + common_value(model, s, V) + extra_value(model, s, a, V)
+                q = (q - model.loops[s, a] * V[s]) / (1.0 - model.loops[s, a])
+                change = max(change, abs(q - V[s]))
+                V[s] = q
+            if change <= tolerance:
+                break
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def solve_adjoint_dense(work):
+    """Set work.y = inverse^T work.g; rows of the inverse where g is zero are skipped."""
+    num_states = work.y.size
+    work.y[:] = 0.0
+    for s in range(num_states):
+        g = work.g[s]
+        if g != 0.0:
+            for j in range(num_states):
+                work.y[j] += g * work.inverse[s, j]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def push(model, pi, s, amount, target):
+    """Add amount * discount P_pi(s, .) to target."""
+    for k in range(model.common_indptr[s], model.common_indptr[s + 1]):
+        target[model.common_next[k]] += model.common_weights[k] * amount
+    row = s * model.available.shape[1] + pi[s]
+    for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
+        target[model.extra_next[k]] += model.extra_weights[k] * amount
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def solve_adjoint_sparse(model, work):
+    """Set work.y with (I - discount P_pi)^T y = g by pushing what is left of g along the rows of pi.
+
+    Starts from the y of the last point: what it leaves of g is pushed on until next to nothing is left.
+    """
+    num_states = work.y.size
+    left, y = work.scratch, work.y
+    size = 0.0
+    for s in range(num_states):
+        left[s] = work.g[s] - y[s]
+        size += abs(work.g[s])
+    for s in range(num_states):
+        if y[s] != 0.0:
+            push(model, work.pi, s, y[s], left)
+    for count in range(MAX_SWEEPS):
+        remaining = 0.0
+        for i in range(num_states):
+            s = i if count % 2 == 0 else num_states - 1 - i
+            if left[s] != 0.0:
+                amount = left[s] / (1.0 - model.loops[s, work.pi[s]])
+                y[s] += amount
+                remaining += abs(amount)
+                push(model, work.pi, s, amount, left)
+                left[s] = 0.0  # staying is in `amount` already
+        if remaining <= ADJOINT_TOLERANCE * size:
+            return
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def log_density_gradient(model, data, work, z, gradient):
+    """Return the log density at z, up to a constant, and set `gradient`; work keeps pi and V for the next point.
+
+    In the likelihood and its slopes everything that the actions of a state share cancels.
+    """
+    num_states, num_actions = model.available.shape
+    set_reward(model, z, work)
+    if model.is_dense:
+        track_policy(model, work)
+    else:
+        sweep_values(model, work)
+    work.num_gradients[0] += 1
+    work.g[:] = 0.0
+    work.g_reward[:] = 0.0
+    log_density = 0.0
+    for i in range(data.states.size):
+        s = data.states[i]
+        best = -np.inf
+        for a in range(num_actions):
+            if model.available[s, a]:
+                q = extra_value(model, s, a, work.V)
+                if not model.is_state_only:
+                    q += work.reward[s * num_actions + a]
+                work.q[a] = model.beta * q
+                best = max(best, work.q[a])
+        total = 0.0
+        for a in range(num_actions):
+            if model.available[s, a]:
+                log_density += data.counts[i, a] * (work.q[a] - best)
+                work.q[a] = math.exp(work.q[a] - best)
+                total += work.q[a]
+        log_density -= data.totals[i] * math.log(total)
+        factor = data.totals[i] / total
+        for a in range(num_actions):
+            if model.available[s, a]:
+                slope = model.beta * (data.counts[i, a] - factor * work.q[a])
+                row = s * num_actions + a
+                if not model.is_state_only:
+                    work.g_reward[row] += slope
+                for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
+                    work.g[model.extra_next[k]] += slope * model.extra_weights[k]
+    if model.is_dense:
+        solve_adjoint_dense(work)
+    else:
+        solve_adjoint_sparse(model, work)
+    for s in range(num_states):
+        work.g_reward[s if model.is_state_only else s * num_actions + work.pi[s]] += work.y[s]
+    gradient[:] = 0.0
+    for i in range(model.offset.size):
+        g = work.g_reward[i]
+        if g != 0.0:
+            for k in range(model.feature_indptr[i], model.feature_indptr[i + 1]):
+                gradient[model.feature_columns[k]] += g * model.feature_values[k]
+    for d in range(z.size):
+        gradient[d] = gradient[d] * work.slope[d] - z[d]
+        log_density -= 0.5 * z[d] * z[d]
+    return log_density
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def hmc_trajectory(model, data, work, z, log_density, gradient, momentum, scales, step, num_steps, z_new, gradient_new):
+    """Leapfrog from z with momentum `[D]` (standard normal) and steps `step * scales`.
+
+    Sets z_new and gradient_new; returns (log density there, change of energy), the latter infinite after a divergence.
+    """
+    dimension = z.size
+    kinetic = 0.0
+    for d in range(dimension):
+        z_new[d] = z[d]
+        gradient_new[d] = gradient[d]
+        kinetic += 0.5 * momentum[d] * momentum[d]
+    start = kinetic - log_density
+    current = log_density
+    for leap in range(num_steps):
+        for d in range(dimension):
+            momentum[d] += 0.5 * step * scales[d] * gradient_new[d]
+            z_new[d] += step * scales[d] * momentum[d]
+        current = log_density_gradient(model, data, work, z_new, gradient_new)
+        kinetic = 0.0
+        for d in range(dimension):
+            momentum[d] += 0.5 * step * scales[d] * gradient_new[d]
+            kinetic += 0.5 * momentum[d] * momentum[d]
+        if not (kinetic - current - start < 1000.0):
+            return current, np.inf
+    return current, kinetic - current - start
+
+
+@njit(cache=True, nogil=True)
+def move_chains(
+    model, data, work, positions, values, policies, momenta, uniforms, scales, steps, num_steps, kept_positions,
+    kept_values, kept_policies, acceptance,
+):
+    """Run M chains of P Hamiltonian moves, keeping every state: positions `[M, D]` give the starts.
+
+    Each chain starts from its own policy with a fresh inverse, so that nothing depends on what the thread did before.
+    momenta `[M, P, D]`, uniforms, steps, num_steps `[M, P]`; sets kept_* `[M, P, ...]` and `acceptance` `[M, P]`, the
+    chances of acceptance. A trajectory that diverges or meets a NaN is rejected.
+    """  # fmt: skip
+    num_chains, num_moves, dimension = momenta.shape
+    z, gradient = np.empty(dimension), np.empty(dimension)
+    z_new, gradient_new = np.empty(dimension), np.empty(dimension)
+    V, pi = np.empty(values.shape[1]), np.empty(values.shape[1], dtype=np.int64)
+    for c in range(num_chains):
+        z[:] = positions[c]
+        work.pi[:] = policies[c]
+        work.V[:] = values[c]
+        work.y[:] = 0.0
+        work.num_updates[0] = -1
+        log_density = log_density_gradient(model, data, work, z, gradient)
+        V[:] = work.V
+        pi[:] = work.pi
+        for m in range(num_moves):
+            end, energy_change = hmc_trajectory(
+                model, data, work, z, log_density, gradient, momenta[c, m], scales, steps[c, m], num_steps[c, m],
+                z_new, gradient_new,
+            )  # fmt: skip
+            chance = math.exp(min(0.0, -energy_change)) if energy_change == energy_change else 0.0
+            acceptance[c, m] = chance
+            if uniforms[c, m] < chance:
+                z[:] = z_new
+                gradient[:] = gradient_new
+                log_density = end
+                V[:] = work.V
+                pi[:] = work.pi
+            kept_positions[c, m] = z
+            kept_values[c, m] = V
+            kept_policies[c, m] = pi
+
+
+@njit(cache=True, nogil=True)
+def log_likelihoods(model, data, work, positions, values, out):
+    """Fill `out` `[N]` with the log likelihood of `data` at positions `[N, D]` whose optimal values are known."""
+    num_actions = model.available.shape[1]
+    for i in range(positions.shape[0]):
+        if not model.is_state_only:
+            set_reward(model, positions[i], work)
+        total = 0.0
+        for j in range(data.states.size):
+            s = data.states[j]
+            best = -np.inf
+            for a in range(num_actions):
+                if model.available[s, a]:
+                    q = extra_value(model, s, a, values[i])
+                    if not model.is_state_only:
+                        q += work.reward[s * num_actions + a]
+                    work.q[a] = model.beta * q
+                    best = max(best, work.q[a])
+            normaliser = 0.0
+            for a in range(num_actions):
+                if model.available[s, a]:
+                    total += data.counts[j, a] * (work.q[a] - best)
+                    normaliser += math.exp(work.q[a] - best)
+            total -= data.totals[j] * math.log(normaliser)
+        out[i] = total
+
+
+@njit(cache=True, nogil=True)
+def evaluate_many(model, data, work, positions, log_densities, gradients, values, policies, has_start):
+    """Log density, gradient, V and pi at each of `positions` `[N, D]`; starts from values and policies if given."""
+    for i in range(positions.shape[0]):
+        if has_start:
+            work.pi[:] = policies[i]
+            work.V[:] = values[i]
+        work.y[:] = 0.0
+        work.num_updates[0] = -1
+        log_densities[i] = log_density_gradient(model, data, work, positions[i], gradients[i])
+        values[i] = work.V
+        policies[i] = work.pi
+
+
+@njit(cache=True, nogil=True)
+def rewards_of(model, work, positions, rewards):
+    """Fill `rewards` `[N, S]` or `[N, S * A]` with the rewards of `positions` `[N, D]`."""
+    for i in range(positions.shape[0]):
+        set_reward(model, positions[i], work)
+        rewards[i] = work.reward
+
+
+@njit(cache=True, nogil=True)
+def log_density_gradient_packed(header, ints, floats, next_states, available, z, gradient):
+    """`log_density_gradient` on the flat arrays of `packing.pack`, whose order of fields this repeats."""
+    num_states, num_actions = available.shape
+    num_inverse = num_states if header[2] == 1 else 0
+    states = ints[header[8] : header[9]]
+    model = Model(
+        ints[header[3] : header[4]],  # common_indptr
+        next_states[header[31] : header[32]],  # common_next
+        floats[header[13] : header[14]],  # common_weights
+        ints[header[4] : header[5]],  # extra_indptr
+        next_states[header[32] : header[33]],  # extra_next
+        floats[header[14] : header[15]],  # extra_weights
+        floats[header[15] : header[16]].reshape(available.shape),  # loops
+        available,  # available
+        ints[header[5] : header[6]],  # choice_states
+        ints[header[6] : header[7]],  # feature_indptr
+        ints[header[7] : header[8]],  # feature_columns
+        floats[header[16] : header[17]],  # feature_values
+        floats[header[17] : header[18]],  # offset
+        floats[0],  # beta
+        header[0] == 1,  # is_state_only
+        header[1] == 1,  # is_uniform
+        header[2] == 1,  # is_dense
+    )
+    data = Data(
+        states,  # states
+        floats[header[18] : header[19]].reshape((states.size, num_actions)),  # counts
+        floats[header[19] : header[20]],  # totals
+    )
+    work = Work(
+        ints[header[9] : header[10]],  # pi
+        floats[header[20] : header[21]],  # V
+        floats[header[21] : header[22]].reshape((num_inverse, num_inverse)),  # inverse
+        floats[header[22] : header[23]],  # y
+        floats[header[23] : header[24]],  # g
+        floats[header[24] : header[25]],  # g_reward
+        floats[header[25] : header[26]],  # reward
+        floats[header[26] : header[27]],  # scratch
+        floats[header[27] : header[28]],  # u
+        floats[header[28] : header[29]],  # slope
+        floats[header[29] : header[30]],  # q
+        ints[header[10] : header[11]],  # num_updates
+        ints[header[11] : header[12]],  # num_gradients
+    )
+    return log_density_gradient(model, data, work, z, gradient)

@@ -1,0 +1,207 @@
+"""Posterior: weighted reward samples with their optimal values, and what follows from them.
+
+All that is kept per sample is theta `[D]` and V* `[S]`. Action values are computed from these when asked for, a chunk of
+states at a time, so that memory stays bounded however many states there are.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from journeyman.errors import InputError
+from journeyman.expert import boltzmann_log_policy
+from journeyman.inference.diagnostics import Diagnostics
+from journeyman.problem import Problem
+from journeyman.types import BoolArray, FloatArray, IntArray
+
+TIE_TOLERANCE = 1e-9
+CHUNK_ENTRIES = 4_000_000  # numbers held at once while going through states
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Belief about the reward after demonstrations.
+
+    Parameters
+    ----------
+    problem
+        What was known before.
+    counts
+        `[S, A]` demonstrated actions it is conditioned on.
+    theta
+        `[M, D]` parameters of the samples.
+    weights
+        `[M]` not negative, sum to one.
+    values
+        `[M, S]` optimal values of each sample.
+    method
+        Name of the inference method.
+    diagnostics
+        How good the samples are.
+    log_evidence
+        log p(D), where the method gives it.
+    chains
+        `(chains, draws)` if the samples are chains one after the other, else None.
+    sample_stats
+        Per draw, `[chains, draws]` each, by ArviZ's names.
+    """
+
+    problem: Problem
+    counts: IntArray
+    theta: FloatArray
+    weights: FloatArray
+    values: FloatArray
+    method: str
+    diagnostics: Diagnostics
+    log_evidence: float | None = None
+    chains: tuple[int, int] | None = None
+    sample_stats: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def num_samples(self) -> int:
+        """Number of samples M."""
+        return len(self.weights)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is doubtful about these samples, with advice; empty if nothing is."""
+        return self.diagnostics.warnings
+
+    @cached_property
+    def rewards(self) -> FloatArray:
+        """Rewards of the samples, `[M, S]` if they depend on the state only, else `[M, S, A]`."""
+        return self.problem.reward_model.reward(self.theta)
+
+    def mean(self, quantity: ArrayLike) -> Any:
+        """Return the posterior mean of a quantity given per sample, `[M, ...]`."""
+        return np.tensordot(self.weights, np.asarray(quantity), axes=(0, 0))
+
+    def mean_parameters(self) -> FloatArray:
+        """Return the posterior mean of theta `[D]`."""
+        return np.asarray(self.weights @ self.theta)
+
+    def parameter_std(self) -> FloatArray:
+        """Return the posterior standard deviation of theta `[D]`."""
+        return np.asarray(np.sqrt(self.weights @ (self.theta - self.mean_parameters()) ** 2))
+
+    def mean_reward(self) -> FloatArray:
+        """Return the posterior mean reward, `[S]` or `[S, A]`."""
+        return self.problem.reward_model.reward(self.mean_parameters())
+
+    def reward_std(self) -> FloatArray:
+        """Return the posterior standard deviation of the reward, `[S]` or `[S, A]`."""
+        return np.asarray(np.sqrt(self.mean((self.rewards - self.mean_reward()) ** 2)))
+
+    def credible_intervals(self, level: float = 0.95) -> FloatArray:
+        """Return central intervals of the parameters `[D, 2]`: each holds `level` of the posterior, by weighted quantiles."""
+        if not 0.0 < level < 1.0:
+            raise InputError(f"level must lie strictly between 0 and 1, got {level}.")
+        tails = ((1.0 - level) / 2.0, (1.0 + level) / 2.0)
+        return np.stack([weighted_quantile(self.theta, self.weights, tail) for tail in tails], axis=1)
+
+    def q(self, states: ArrayLike | None = None) -> FloatArray:
+        """Return optimal action values `[M, len(states), A]`; minus infinity where an action does not exist.
+
+        Holds them all at once: for many states go through `q_chunks`.
+        """
+        mdp = self.problem.mdp
+        chosen = np.arange(mdp.num_states) if states is None else mdp.state_indices(states)
+        from scipy import sparse
+
+        rows = (chosen[:, None] * mdp.num_actions + np.arange(mdp.num_actions)).ravel()
+        shape = (mdp.num_states * mdp.num_actions, mdp.num_states)
+        transitions: Any = sparse.csr_array((mdp.rows.probabilities, mdp.rows.next_states, mdp.rows.indptr), shape=shape)
+        expected = (transitions[rows] @ self.values.T).T.reshape(self.num_samples, chosen.size, mdp.num_actions)
+        rewards = self.rewards[:, chosen]
+        if rewards.ndim == 2:
+            rewards = rewards[:, :, None]
+        return np.where(mdp.available[chosen], rewards + mdp.discount * expected, -np.inf)
+
+    def q_chunks(self) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield (states, Q of these states), a chunk of states at a time."""
+        mdp = self.problem.mdp
+        size = max(1, CHUNK_ENTRIES // (self.num_samples * mdp.num_actions))
+        for start in range(0, mdp.num_states, size):
+            states = np.arange(start, min(start + size, mdp.num_states))
+            yield states, self.q(states)
+
+    def expert_policies(self, states: ArrayLike | None = None) -> FloatArray:
+        """Return each sample's expert policy `[M, len(states), A]`."""
+        return np.asarray(np.exp(boltzmann_log_policy(self.q(states), self.problem.beta)))
+
+    def predictive_policy(self) -> FloatArray:
+        """Return the chance of each expert action `[S, A]`, averaged over the posterior."""
+        parts = [
+            self.mean(np.exp(boltzmann_log_policy(q, self.problem.beta))) for _, q in self.q_chunks()
+        ]
+        return np.concatenate(parts)
+
+    @cached_property
+    def tie_margins(self) -> FloatArray:
+        """`[M]` how far below the best an action still counts as optimal: 1e-9 (1 + max |Q|)."""
+        largest = np.zeros(self.num_samples)
+        for _, q in self.q_chunks():
+            finite = np.where(np.isneginf(q), 0.0, np.abs(q))
+            largest = np.maximum(largest, finite.max(axis=(1, 2)))
+        return TIE_TOLERANCE * (1.0 + largest)
+
+    def optimal_actions(self, states: ArrayLike | None = None) -> BoolArray:
+        """Return which actions are optimal, ties included, `[M, len(states), A]`."""
+        return self._is_optimal(self.q(states))
+
+    def _is_optimal(self, q: FloatArray) -> BoolArray:
+        return np.asarray(q >= q.max(axis=2, keepdims=True) - self.tie_margins[:, None, None])
+
+    def optimal_action_probabilities(self) -> FloatArray:
+        """Return P[a is optimal in s] `[S, A]`; with ties a row may sum to more than one."""
+        return np.concatenate([self.mean(self._is_optimal(q)) for _, q in self.q_chunks()])
+
+    def optimal_set_probabilities(self, state: int) -> dict[frozenset[int], float]:
+        """Return the probability of each set of actions being exactly the optimal ones in `state`; sums to one."""
+        is_optimal = self.optimal_actions([state])[:, 0]
+        sets, index = np.unique(is_optimal, axis=0, return_inverse=True)
+        totals = np.bincount(index.ravel(), weights=self.weights, minlength=len(sets))
+        return {
+            frozenset(np.flatnonzero(mask).tolist()): float(total) for mask, total in zip(sets, totals, strict=True)
+        }
+
+    def resample(self, rng: np.random.Generator, size: int) -> "Posterior":
+        """Return `size` equally weighted samples, drawn systematically."""
+        chosen = systematic_resample(rng, self.weights, size)
+        return Posterior(
+            problem=self.problem,
+            counts=self.counts,
+            theta=self.theta[chosen],
+            weights=np.full(size, 1.0 / size),
+            values=self.values[chosen],
+            method=self.method,
+            diagnostics=self.diagnostics,
+            log_evidence=self.log_evidence,
+        )
+
+    def to_arviz(self) -> Any:
+        """Return the samples as ArviZ data: InferenceData before ArviZ 1.0, DataTree from 1.0 on."""
+        from journeyman.inference.arviz_export import to_arviz
+
+        return to_arviz(self)
+
+
+def weighted_quantile(samples: FloatArray, weights: FloatArray, level: float) -> FloatArray:
+    """Return the smallest value with at least `level` of the weight at or below it, per column of `[M, D]`."""
+    order = np.argsort(samples, axis=0, kind="stable")
+    cumulative = np.cumsum(weights[order], axis=0)
+    index = np.minimum((cumulative < level * cumulative[-1] - 1e-12).sum(axis=0), len(samples) - 1)
+    return np.take_along_axis(samples, order, axis=0)[index, np.arange(samples.shape[1])]
+
+
+def systematic_resample(rng: np.random.Generator, weights: FloatArray, size: int) -> IntArray:
+    """Return `size` indices, each i about size * weights[i] times, from one uniform draw."""
+    if size < 1:
+        raise InputError(f"size must be at least 1, got {size}.")
+    positions = (rng.random() + np.arange(size)) / size
+    cumulative = np.cumsum(weights)
+    return np.minimum(np.searchsorted(cumulative / cumulative[-1], positions, side="right"), len(weights) - 1)

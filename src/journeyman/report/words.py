@@ -1,0 +1,102 @@
+"""Numbers and models in words, for people: the same in the terminal and in pictures."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from journeyman.mdp import FiniteMDP
+from journeyman.rewards import Discrete, MultivariateNormal, Normal, Prior, Uniform
+from journeyman.types import FloatArray
+
+MAX_LISTED_STATES = 4
+
+
+def signed_number(value: float, width: int = 5) -> str:
+    """Return a number with its sign in at most `width` (5 or more) characters: +100, -57.3, +0.42, and 0.
+
+    Whole numbers have no decimals, others at most two.
+    """
+    if not np.isfinite(value):
+        return {np.inf: "+inf", -np.inf: "-inf"}.get(value, "?")
+    if value == 0:
+        return "0"
+    for decimals in [0] if float(value).is_integer() else [2, 1, 0]:
+        text = f"{value:+.{decimals}f}"
+        if len(text) <= width:
+            return text
+    return f"{value:+.0e}".replace("e+0", "e").replace("e+", "e")
+
+
+def plain_number(value: float) -> str:
+    """Return a number with at most four significant digits."""
+    return f"{value:.4g}"
+
+
+def counted(count: int, word: str) -> str:
+    """Return a count with its word: "1 state", "2 states"."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as they are listed in a sentence: "a, b and c"."""
+    return ", ".join(words) if len(words) < 2 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def describe_prior(prior: Prior) -> str:
+    """Return a prior in a few words, such as "normal, mean 0, sd 3"."""
+    if isinstance(prior, Normal):
+        return f"normal, mean {_span(np.asarray(prior.mean))}, sd {_span(np.asarray(prior.std))}"
+    if isinstance(prior, Uniform):
+        low, high = np.asarray(prior.low), np.asarray(prior.high)
+        return f"uniform, {plain_number(low.min())} to {plain_number(high.max())}"
+    if isinstance(prior, MultivariateNormal):
+        return "normal, correlated"
+    if isinstance(prior, Discrete):
+        weights = 100.0 * prior.weights
+        if np.ptp(weights) < 1e-9:
+            return f"{len(weights)} equally likely atoms"
+        return f"{len(weights)} atoms, {weights.min():.2g} to {weights.max():.2g} %"
+    return type(prior).__name__
+
+
+def _span(values: FloatArray) -> str:
+    low, high = plain_number(values.min()), plain_number(values.max())
+    return low if low == high else f"{low} to {high}"
+
+
+def describe_beta(beta: float, expert_optimal: FloatArray) -> str:
+    """Return what beta means: how often the expert does the best, and how mistakes get rarer as they cost more.
+
+    Parameters
+    ----------
+    expert_optimal
+        `[S]` chance of an optimal action, NaN where nobody chooses.
+    """
+    chances = expert_optimal[~np.isnan(expert_optimal)]
+    halving = f"an action that is worth {np.log(2) / beta:.2g} less is taken half as often"
+    if chances.size == 0:
+        return f"every state is terminal, so it never acts; elsewhere, {halving}"
+    where = "in its only state" if chances.size == 1 else f"on average over {chances.size} states"
+    least = f", {percent(chances.min())} where it is least sure" if np.ptp(chances) > 0.01 else ""
+    return f"it takes an optimal action {percent(chances.mean())} of the time {where}{least}; {halving}"
+
+
+def describe_initial(mdp: FiniteMDP) -> str:
+    """Return which states are initial: "any state, equally likely", "states 37 and 71, equally likely"."""
+    chances = mdp.initial[mdp.initial > 0]
+    which = "any state" if chances.size == mdp.num_states else f"{chances.size} of {mdp.num_states} states"
+    if chances.size <= MAX_LISTED_STATES and chances.size < max(2, mdp.num_states):
+        names = [mdp.state_name(int(state)) for state in np.flatnonzero(mdp.initial)]
+        which = f"state {names[0]}" if len(names) == 1 else f"states {listed(names)}"
+    if chances.size == 1:
+        return which
+    return f"{which}, {'equally likely' if np.ptp(chances) < 1e-12 else 'some more likely than others'}"
+
+
+def percent(chance: float) -> str:
+    """Return a chance as a percentage, never rounded to certainty: "93 %", "> 99 %"."""
+    if 0.995 <= chance < 1.0:
+        return "100 %" if chance > 1.0 - 1e-12 else "> 99 %"
+    if 0.0 < chance < 0.005:
+        return "< 1 %"
+    return f"{100 * chance:.0f} %"

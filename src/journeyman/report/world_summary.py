@@ -1,0 +1,143 @@
+"""What is true in a world: rewards, optimal actions, values, and how the expert behaves. Numbers only, no drawing."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from journeyman.errors import InputError
+from journeyman.mdp import FiniteMDP, evaluate_policy
+from journeyman.report.words import describe_prior
+from journeyman.types import BoolArray, FloatArray
+from journeyman.worlds import World
+
+TIE_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class WorldSummary:
+    """A world and what follows from its truth.
+
+    Parameters
+    ----------
+    reward
+        `[S]` if it depends on the state only, else `[S, A]`.
+    state_reward
+        `[S]` reward per state, averaged over the available actions where it depends on the action.
+    values, q
+        `[S]`, `[S, A]` optimal values; q is minus infinity where an action does not exist.
+    optimal
+        `[S, A]` actions whose q is within 1e-9 (1 + max |q|) of the best; at least one per state.
+    expert_policy
+        `[S, A]` how often the expert takes each action; rows sum to one.
+    expert_optimal
+        `[S]` chance that the expert takes an optimal action; in terminal states, where nobody chooses, NaN.
+    optimal_return, expert_return
+        Expected discounted reward from the initial states, of an optimal policy and of the expert.
+    """
+
+    world: World
+    reward: FloatArray
+    state_reward: FloatArray
+    values: FloatArray
+    q: FloatArray
+    optimal: BoolArray
+    expert_policy: FloatArray
+    expert_optimal: FloatArray
+    optimal_return: float
+    expert_return: float
+
+    @property
+    def mdp(self) -> FiniteMDP:
+        """The dynamics."""
+        return self.world.problem.mdp
+
+
+def summarise_world(world: World) -> WorldSummary:
+    """Solve a world under its true reward, and see how its expert does."""
+    mdp, expert, reward = world.problem.mdp, world.expert, world.reward
+    optimal = optimal_actions(expert.q)
+    expert_optimal = np.where(mdp.terminal, np.nan, (expert.policy * optimal).sum(axis=1))
+    return WorldSummary(
+        world=world,
+        reward=reward,
+        state_reward=per_state(mdp, reward),
+        values=expert.values,
+        q=expert.q,
+        optimal=optimal,
+        expert_policy=expert.policy,
+        expert_optimal=expert_optimal,
+        optimal_return=float(mdp.initial @ expert.values),
+        expert_return=float(mdp.initial @ evaluate_policy(mdp, expert.policy, reward)),
+    )
+
+
+def optimal_actions(q: FloatArray) -> BoolArray:
+    """Return `[S, A]` whether an action's q is within 1e-9 (1 + max |q|) of the best of its state."""
+    largest = np.abs(q[np.isfinite(q)]).max()
+    return np.asarray(q >= q.max(axis=1, keepdims=True) - TIE_TOLERANCE * (1.0 + largest))
+
+
+def per_state(mdp: FiniteMDP, values: ArrayLike) -> FloatArray:
+    """Return one number per state `[S]` of `[S]` or `[S, A]` values: the average over the available actions."""
+    array = checked_values(mdp, values)
+    if array.ndim == 1:
+        return array
+    return np.asarray(np.where(mdp.available, array, 0.0).sum(axis=1) / mdp.available.sum(axis=1))
+
+
+def checked_values(mdp: FiniteMDP, values: ArrayLike) -> FloatArray:
+    """Return values of shape `[S]` or `[S, A]` as floats."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape not in ((mdp.num_states,), (mdp.num_states, mdp.num_actions)):
+        raise InputError(
+            f"values to draw must have shape {(mdp.num_states,)} or {(mdp.num_states, mdp.num_actions)}, "
+            f"got {array.shape}. Check that they belong to this problem."
+        )
+    return array
+
+
+def world_record(summary: WorldSummary) -> dict[str, Any]:
+    """Return the summary as plain data for JSON; infinite and undefined numbers become None."""
+    world, mdp, grid = summary.world, summary.mdp, summary.mdp.grid
+    model = world.problem.reward_model
+    names = [model.parameter_name(index) for index in range(model.num_parameters)]
+    return {
+        "name": world.name,
+        "seed": world.seed,
+        "num_states": mdp.num_states,
+        "num_actions": mdp.num_actions,
+        "action_names": [mdp.action_name(action) for action in range(mdp.num_actions)],
+        "discount": mdp.discount,
+        "beta": world.problem.beta,
+        "prior": describe_prior(world.problem.prior),
+        "true_parameters": dict(zip(names, world.true_parameters.tolist(), strict=True)),
+        "initial": mdp.initial.tolist(),
+        "terminal": mdp.terminal.tolist(),
+        "queryable": world.problem.queryable.tolist(),
+        "reward": summary.reward.tolist(),
+        "values": summary.values.tolist(),
+        "q": _without_nonfinite(summary.q.tolist()),
+        "optimal_actions": [np.flatnonzero(row).tolist() for row in summary.optimal],
+        "expert_policy": summary.expert_policy.tolist(),
+        "expert_optimal": _without_nonfinite(summary.expert_optimal.tolist()),
+        "optimal_return": summary.optimal_return,
+        "expert_return": summary.expert_return,
+        "grid": None
+        if grid is None
+        else {
+            "num_rows": grid.num_rows,
+            "num_columns": grid.num_columns,
+            "cells": grid.places.tolist(),
+            "kinds": None if grid.kinds is None else list(grid.kinds),
+        },
+    }
+
+
+def _without_nonfinite(values: Any) -> Any:
+    """Return nested lists with None for NaN and infinities, which JSON has no words for."""
+    if isinstance(values, list):
+        return [_without_nonfinite(value) for value in values]
+    return values if math.isfinite(values) else None

@@ -1,0 +1,195 @@
+"""Edge tables: CSV, TSV, Parquet, DataFrame and mapping."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from mdp.random_mdps import random_mdp
+from mdp.test_builders import assert_same, columns_of
+
+from journeyman.errors import InputError, MissingExtraError
+from journeyman.mdp import FiniteMDP
+
+HEADER = "state,action,next_state,probability\n"
+GOOD = {"state": [0, 0, 1], "action": [0, 0, 0], "next_state": [0, 1, 0], "probability": [0.5, 0.5, 1.0]}
+
+
+@pytest.fixture(scope="module")
+def example():
+    """An MDP without terminal states, so that a table knows all its states and actions, and its table."""
+    mdp = random_mdp(np.random.default_rng(8), 5, 3, density=0.5)
+    return mdp, columns_of(mdp.dense_transitions())
+
+
+def write_text(path, columns, delimiter):
+    lines = [delimiter.join(columns)]
+    lines += [delimiter.join(repr(value.item()) for value in line) for line in zip(*columns.values(), strict=True)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_every_form_of_table_gives_the_same_mdp(example, tmp_path):
+    mdp, columns = example
+    frame = pd.DataFrame(columns)
+    frame.to_parquet(tmp_path / "edges.parquet")
+    nullable = frame.astype({"state": "Int64", "action": "Int8", "probability": "Float64"})
+    reordered = frame.iloc[::-1][["probability", "next_state", "action", "state"]].assign(note="text")
+    tables = [
+        columns,
+        {name: column.tolist() for name, column in columns.items()},
+        {name: column.astype(object) for name, column in columns.items()},
+        frame,
+        nullable,
+        reordered,
+        write_text(tmp_path / "edges.csv", columns, ","),
+        str(write_text(tmp_path / "edges.TXT", columns, ",")),
+        write_text(tmp_path / "edges.tsv", columns, "\t"),
+        tmp_path / "edges.parquet",
+    ]
+    for table in tables:
+        assert_same(FiniteMDP.from_edges(table, discount=0.9), mdp)
+
+
+def test_csv_as_spreadsheets_write_it(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_bytes(
+        b"\xef\xbb\xbfnote, state ,action,next_state,probability\r\n"
+        b'"a, b",0,0,1,1\r\n\r\n"two\r\nlines",1.0,0,0,1e0\r\n ,,, \r\n'
+    )
+    mdp = FiniteMDP.from_edges(path, discount=0.9)
+    assert mdp.rows.next_states.tolist() == [1, 0]
+
+
+def test_lines_that_repeat_add_up(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text(HEADER + "0,0,0,0.25\n0,0,0,0.75\n")
+    assert FiniteMDP.from_edges(path, discount=0.9).rows.probabilities.tolist() == [1.0]
+
+
+def test_sizes_come_from_the_largest_numbers_unless_given():
+    mdp = FiniteMDP.from_edges({"state": [0], "action": [1], "next_state": [3], "probability": [1.0]}, discount=0.9)
+    assert (mdp.num_states, mdp.num_actions) == (4, 2)
+    assert mdp.terminal.tolist() == [False, True, True, True]
+    larger = FiniteMDP.from_edges(GOOD, num_states=5, num_actions=2, discount=0.9)
+    assert (larger.num_states, larger.num_actions) == (5, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"state": [0, 0]}, r"columns of an edge table must have one length, got \{'state': 2"),
+        ({name: [] for name in GOOD}, "at least one line, got an empty one"),
+        ({"state": ["kitchen", "hall", "hall"]}, "column state must hold numbers, got 'kitchen' at entry 0. Number states"),
+        ({"action": [0, "up", 0]}, "column action must hold numbers"),
+        ({"action": [0, None, 0]}, "column action must hold numbers, got None at entry 1"),
+        ({"state": [True, False, True]}, "column state must hold numbers, got True"),
+        ({"state": [0.0, np.nan, 1.0]}, "column state must hold whole numbers, got nan at entry 1. Fill it in"),
+        ({"next_state": [0, 1, np.inf]}, "column next_state must hold whole numbers, got inf at entry 2"),
+        ({"state": [0, 0.5, 1]}, "state must hold whole numbers from 0, got 0.5 at entry 1"),
+        ({"state": [0, -1, 1]}, r"state must lie in 0\.\.1, got -1 at entry 1"),
+        ({"next_state": [0, 1, -2]}, r"next_state must lie in 0\.\.1, got -2 at state 1, action 0"),
+        ({"probability": [0.5, np.nan, 1.0]}, "got nan at state 0, action 0, next state 1"),
+        ({"probability": [1.5, -0.5, 1.0]}, r"got -0\.5 at state 0, action 0, next state 1"),
+        ({"probability": [0.5, 0.4, 1.0]}, r"sum to 1 over next states, got 0\.9 at state 0, action 0"),
+        ({"state": 0}, r"column state must be a list of numbers, got shape \(\)"),
+        ({"state": [[0], [0], [1]]}, r"column state must be a list of numbers, got shape \(3, 1\)"),
+        ({"next_state": [0, 1, 2_000_000_000]}, "without wide gaps, got 2000000001 states and 1 actions from 3 lines"),
+        ({"state": [0, 0, 1e18]}, "num_states must be at most"),
+    ],
+)
+def test_bad_columns(change, message):
+    with pytest.raises(InputError, match=message):
+        FiniteMDP.from_edges(GOOD | change, discount=0.9)
+
+
+def test_a_state_beyond_the_given_number():
+    with pytest.raises(InputError, match=r"state must lie in 0\.\.0, got 1 at entry 2\. .*state how many there are"):
+        FiniteMDP.from_edges(GOOD, num_states=1, discount=0.9)
+
+
+@pytest.mark.parametrize("table", [5, None, [(0, 0, 0, 1.0)], np.zeros((3, 4)), b"edges.csv"])
+def test_what_is_no_table(table):
+    with pytest.raises(InputError, match=r"a path, a DataFrame or a mapping of columns, got .* Name the columns"):
+        FiniteMDP.from_edges(table, discount=0.9)
+
+
+def test_missing_and_repeated_columns():
+    with pytest.raises(InputError, match=r"got state, p in the table\. Add or rename: action, next_state, probability"):
+        FiniteMDP.from_edges({"state": [0], "p": [1.0]}, discount=0.9)
+    frame = pd.DataFrame(GOOD)
+    with pytest.raises(InputError, match="Remove the second state"):
+        FiniteMDP.from_edges(pd.concat([frame, frame[["state"]]], axis=1), discount=0.9)
+    with pytest.raises(InputError, match="an empty one"):
+        FiniteMDP.from_edges(pd.DataFrame(columns=list(GOOD)), discount=0.9)
+
+
+@pytest.mark.parametrize("value", [pd.NA, None])
+def test_missing_values_of_a_data_frame(value):
+    frame = pd.DataFrame(GOOD).astype({"state": "Int64"})
+    frame.loc[1, "state"] = value
+    with pytest.raises(InputError, match="column state must hold"):
+        FiniteMDP.from_edges(frame, discount=0.9)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must have the columns .* got none in edges.csv"),
+        ("\n\n", "must have the columns"),
+        (HEADER, "at least one line, got an empty one"),
+        ("state;action;next_state;probability\n0;0;0;1\n", "got state;action;next_state;probability in edges.csv"),
+        (HEADER + "0,0,0,1\n1,0,zero,1\n", "got '1,0,zero,1' at line 3 of edges.csv. Correct that line"),
+        (HEADER + "0,0,0\n", "must hold 4 fields.* got '0,0,0' at line 2"),
+        (HEADER + "0,0,0,0,5\n", "must hold 4 fields.* got '0,0,0,0,5' at line 2"),
+        (HEADER + "0,0,,1\n", "got '0,0,,1' at line 2"),
+        (HEADER + "0,0,0,nan\n", "got nan at state 0, action 0, next state 0"),
+        (HEADER + '0,0,0,"1\n', "well-formed table, got unexpected end of data at line"),
+        (HEADER + "nan,0,0,1\n", "column state must hold whole numbers, got nan at entry 0"),
+    ],
+)
+def test_bad_csv(tmp_path, text, message):
+    path = tmp_path / "edges.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        FiniteMDP.from_edges(path, discount=0.9)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00\x01", b"\x00" * 100, b"PK\x03\x04" + bytes(range(256))])
+@pytest.mark.parametrize("name", ["edges.csv", "edges.tsv", "edges.parquet", "edges.pq"])
+def test_files_that_are_something_else(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=name):
+        FiniteMDP.from_edges(path, discount=0.9)
+
+
+def test_a_truncated_parquet_file(tmp_path):
+    path = tmp_path / "edges.parquet"
+    pd.DataFrame(GOOD).to_parquet(path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match=r"edges\.parquet must be a Parquet file, but reading it failed"):
+        FiniteMDP.from_edges(path, discount=0.9)
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "folder.csv", "\0.csv"])
+def test_no_such_file(tmp_path, name):
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match="must be an existing file"):
+        FiniteMDP.from_edges(tmp_path / name, discount=0.9)
+
+
+def test_an_unknown_kind_of_file(tmp_path):
+    path = tmp_path / "edges.xlsx"
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match=r"must be a \.csv, \.tsv or \.parquet file, got 'edges\.xlsx'\. Convert it"):
+        FiniteMDP.from_edges(path, discount=0.9)
+
+
+@pytest.mark.parametrize("package", ["pandas", "pyarrow"])
+def test_parquet_without_its_packages_names_the_extra(tmp_path, monkeypatch, package):
+    path = tmp_path / "edges.parquet"
+    path.write_bytes(b"")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"{package} is needed .*journeyman\[tables\]"):
+        FiniteMDP.from_edges(path, discount=0.9)
