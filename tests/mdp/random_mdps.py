@@ -48,11 +48,15 @@ def varied_mdps(count, seed, *, discounts=(0.5, 0.9, 0.99, 0.999), max_states=12
 
 @st.composite
 def mdps(draw):
-    """MDPs up to 6 states and 4 actions, with the odd ones: one state, one action, all terminal, disconnected, identical
-    actions, probabilities of 1e-300."""
+    """MDPs up to 6 states and 4 actions, with the odd ones.
+
+    One state, one action, all terminal, disconnected, identical actions, probabilities of 1e-300.
+    """
     num_states, num_actions = draw(st.integers(1, 6)), draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    sort = draw(st.sampled_from(["mixed", "all terminal", "disconnected", "identical actions", "tiny", "deterministic"]))
+    sort = draw(
+        st.sampled_from(["mixed", "all terminal", "disconnected", "identical actions", "tiny", "deterministic"])
+    )
     shape = (num_states, num_actions, num_states)
     P = rng.exponential(size=shape) * (rng.random(shape) < draw(st.sampled_from([1.0, 0.4])))
     if sort == "disconnected":

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
-from journeyman.mdp.rows import MAX_STATES
+from journeyman.mdp.rows import MAX_STATES, _sort_and_merge
 
 
 def assert_same(mdp, other):
@@ -74,6 +74,17 @@ def test_duplicates_add_up():
     assert mdp.rows.probabilities.tolist() == [0.5, 0.5, 0.5, 0.5]
 
 
+def test_sorting_by_two_keys_is_sorting_by_one():
+    """Where row * states + next state would overflow, both are sorted by; the order and the sums are the same."""
+    rng = np.random.default_rng(0)
+    row, next_state, chance = rng.integers(5, size=60), rng.integers(4, size=60), rng.random(60)
+    by_one = _sort_and_merge(row, next_state, chance)
+    by_two = _sort_and_merge(row * 2**40, next_state * 2**30, chance)
+    np.testing.assert_array_equal(by_two[0], by_one[0] * 2**40)
+    np.testing.assert_array_equal(by_two[1], by_one[1] * 2**30)
+    np.testing.assert_array_equal(by_two[2], by_one[2])
+
+
 def test_zero_probabilities_leave_no_entry():
     mdp = FiniteMDP.from_function(lambda s, a: [(0.0, 0), (1.0, 1)], num_states=2, num_actions=1, discount=0.9)
     assert mdp.rows.next_states.tolist() == [1, 1]
@@ -108,7 +119,11 @@ def test_fractions_are_numbers():
 @pytest.mark.parametrize(
     ("transitions", "layout", "message"),
     [
-        (np.ones((1, 1, 1)), "SSS", r"layout must be one of SAS, ASS, SSA .*got 'SSS'\. The order of axes is never guessed"),
+        (
+            np.ones((1, 1, 1)),
+            "SSS",
+            r"layout must be one of SAS, ASS, SSA .*got 'SSS'\. The order of axes is never guessed",
+        ),
         (np.ones((1, 1, 1)), None, "layout must be one of"),
         (np.ones((2, 2)), "SAS", r"transitions must have 3 axes, got shape \(2, 2\)"),
         (np.ones((2, 3, 2)), "ASS", r"as many next states as states, got shape \(2, 3, 2\) for layout 'ASS'. Check"),
@@ -124,7 +139,11 @@ def test_fractions_are_numbers():
         ([[[-0.5, 1.5], [0, 1]], [[1, 0], [1, 0]]], "SAS", r"at least 0, got -0\.5 at state 0, action 0, next state 0"),
         ([[[1, 0], [0, 1]], [[1, 0], [np.nan, 1]]], "SAS", r"got nan at state 1, action 1, next state 0\. Correct"),
         ([[[1, 0], [0, 1]], [[np.inf, 0], [0, 1]]], "SAS", "got inf at state 1, action 0, next state 0"),
-        ([[[1, 0], [0, 1]], [[1, 0], [0.5, 0.52]]], "SAS", r"sum to 1 .* got 1\.02 at state 1, action 1\. Divide that row"),
+        (
+            [[[1, 0], [0, 1]], [[1, 0], [0.5, 0.52]]],
+            "SAS",
+            r"sum to 1 .* got 1\.02 at state 1, action 1\. Divide that row",
+        ),
         ([[[1, 0], [0, 0.9]], [[1, 0], [0, 1]]], "SAS", r"got 0\.9 at state 0, action 1\. .*missing_mass='terminates'"),
     ],
 )
@@ -161,9 +180,15 @@ def test_bad_matrices(matrices, message):
         (lambda s, a: [0.5, 0.5], r"pairs, got 0\.5 at state 0, action 0"),
         (lambda s, a: {0: 1.0}, "pairs, got 0 at state 0, action 0"),
         (lambda s, a: [(1.0, 0, 0.0, False)], "pairs, got .* at state 0, action 0"),
-        (lambda s, a: [(1.0, s)] if s == 0 else [(1.0, 5)], r"next_state must lie in 0\.\.1, got 5 at state 1, action 0"),
+        (
+            lambda s, a: [(1.0, s)] if s == 0 else [(1.0, 5)],
+            r"next_state must lie in 0\.\.1, got 5 at state 1, action 0",
+        ),
         (lambda s, a: [(1.0, -1)], "next state at state 0, action 0 must be a whole number of at least 0, got -1"),
-        (lambda s, a: [(0, 1.0)], r"next state at state 0, action 0 .* got 1\.0\. Pairs are \(probability, next state\)"),
+        (
+            lambda s, a: [(0, 1.0)],
+            r"next state at state 0, action 0 .* got 1\.0\. Pairs are \(probability, next state\)",
+        ),
         (lambda s, a: [("1", 0)], "probability at state 0, action 0 must be a number, got '1'"),
         (lambda s, a: [(np.nan, 0)], "got nan at state 0, action 0, next state 0"),
         (lambda s, a: [(True, 0)], "probability at state 0, action 0 must be a number, got True"),

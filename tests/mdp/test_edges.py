@@ -80,7 +80,10 @@ def test_sizes_come_from_the_largest_numbers_unless_given():
     [
         ({"state": [0, 0]}, r"columns of an edge table must have one length, got \{'state': 2"),
         ({name: [] for name in GOOD}, "at least one line, got an empty one"),
-        ({"state": ["kitchen", "hall", "hall"]}, "column state must hold numbers, got 'kitchen' at entry 0. Number states"),
+        (
+            {"state": ["kitchen", "hall", "hall"]},
+            "column state must hold numbers, got 'kitchen' at entry 0. Number states",
+        ),
         ({"action": [0, "up", 0]}, "column action must hold numbers"),
         ({"action": [0, None, 0]}, "column action must hold numbers, got None at entry 1"),
         ({"state": [True, False, True]}, "column state must hold numbers, got True"),

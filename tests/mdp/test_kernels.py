@@ -137,7 +137,7 @@ def test_value_iteration_takes_so_many_sweeps_in_turning_directions(num_rewards)
 
 @pytest.mark.parametrize("num_rewards", [2, 6])
 def test_value_iteration_stops_where_it_says(num_rewards):
-    """A Gauss-Seidel sweep that changes V by c leaves |T V - V| <= discount c, so |V - V*| <= discount c / (1 - discount)."""
+    """A sweep that changes V by c leaves |T V - V| <= discount c, so |V - V*| <= discount c / (1 - discount)."""
     for rng, mdp, P, available, order in cases(8, 10):
         rewards, values = random_reward(rng, mdp, num_rewards), np.zeros((num_rewards, mdp.num_states))
         iterations = np.zeros(num_rewards, dtype=np.int64)

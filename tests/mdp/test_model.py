@@ -72,7 +72,10 @@ def test_initial_near_1_is_renormalised():
         ([[True, True]], r"available must be a boolean array of shape \(2, 2\), got bool of shape \(1, 2\)"),
         ([[1.0, 1.0], [1.0, 1.0]], "got float64 of shape"),
         ([["yes", "yes"], ["yes", "no"]], "boolean array"),
-        ([[True, True], [False, False]], r"at least one available action, got none at state 1\. A terminal state keeps"),
+        (
+            [[True, True], [False, False]],
+            r"at least one available action, got none at state 1\. A terminal state keeps",
+        ),
     ],
 )
 def test_bad_available(available, message):

@@ -7,9 +7,10 @@ from mdp.random_mdps import random_mdp, varied_mdps
 
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP, action_probabilities, evaluate_policy, occupancy, policies
+from journeyman.worlds import gridworld
 
-# Discounts here are at most 0.999, so matrices have a condition below 2000: a dense solve is good to 2000 * 2e-16 of the
-# largest value, and sparse elimination likewise. 1e-11 leaves room for both.
+# Discounts here are at most 0.999, so matrices have a condition below 2000: a dense solve is good to 2000 * 2e-16 of
+# the largest value, and sparse elimination likewise. 1e-11 leaves room for both.
 RELATIVE = 1e-11
 
 
@@ -109,6 +110,19 @@ def test_sweeps_handle_columns_that_sum_to_more_than_1(monkeypatch):
     nu = occupancy(mdp, np.zeros(50, dtype=int))
     np.testing.assert_allclose(nu[1:], 1 / 50, rtol=1e-9)
     assert nu[0] == pytest.approx(1 / 50 + 9.0, rel=1e-9)
+
+
+def test_more_states_than_are_factorised():
+    """160 x 160 cells; each is visited so rarely that an error of 1e-9 per state would be one of 1e-5 in all."""
+    mdp = gridworld(160, 160)
+    assert mdp.num_states > policies.MAX_FACTORISED_STATES
+    rng = np.random.default_rng(0)
+    policy, reward = rng.integers(5, size=mdp.num_states), rng.normal(size=mdp.num_states)
+    nu, values = occupancy(mdp, policy), evaluate_policy(mdp, policy, reward)
+    # the bound on occupancies is one on the sum of all errors
+    assert nu.sum() == pytest.approx(10.0, abs=1e-9 * (1 + nu.max()))
+    allowed = 1e-9 * (1 + np.abs(values).max()) + 1e-9 * (1 + nu.max()) * np.abs(reward).max()
+    assert nu @ reward == pytest.approx(mdp.initial @ values, abs=allowed)
 
 
 def test_sweeps_that_cannot_reach_the_bound_say_so(monkeypatch):

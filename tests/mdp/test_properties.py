@@ -141,7 +141,7 @@ def test_nonsense_tables_give_an_input_error(table):
 
 
 @same_folder
-@given(st.text(alphabet="0123456789.,-e \n\"nasttio_cbrpylx\t", max_size=80), st.booleans())
+@given(st.text(alphabet='0123456789.,-e \n"nasttio_cbrpylx\t', max_size=80), st.booleans())
 def test_nonsense_csv_gives_an_input_error(tmp_path, text, has_header):
     path = tmp_path / "edges.csv"
     path.write_text("state,action,next_state,probability\n" * has_header + text, encoding="utf-8")
@@ -185,5 +185,8 @@ def test_nonsense_arrays_in_a_file_give_an_input_error(tmp_path):
         except InputError:
             num_refused += 1
         else:
-            assert loaded.num_states >= 1 and np.isfinite(solve_batch(loaded, np.ones((1, loaded.num_states))).values).all()
+            assert (
+                loaded.num_states >= 1
+                and np.isfinite(solve_batch(loaded, np.ones((1, loaded.num_states))).values).all()
+            )
     assert num_refused > 100

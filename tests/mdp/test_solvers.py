@@ -110,7 +110,7 @@ def test_the_tolerance_is_what_is_promised():
 
 
 def test_what_rounding_forbids_is_reported_as_not_converged():
-    """With 1 - discount = 1e-7, one rounding of a value may shift the fixed point by 1e-16 / 1e-7 = 1e-9 of its size."""
+    """With 1 - discount = 1e-7, one rounding of a value may shift the fixed point by 1e-16 / 1e-7 of its size."""
     mdp = FiniteMDP.from_dense(np.ones((1, 1, 1)), layout="SAS", discount=1 - 1e-7)
     solution = solve(mdp, np.ones(1))
     assert not solution.converged
@@ -225,9 +225,7 @@ def test_q_is_what_its_name_says():
         rewards = random_rewards(rng, mdp, 3, 1.0)
         solution = solve_batch(mdp, rewards)
         for m in range(3):
-            expected = twins.q_values(
-                twins.dense(mdp), mdp.available, mdp.discount, rewards[m], solution.values[m]
-            )
+            expected = twins.q_values(twins.dense(mdp), mdp.available, mdp.discount, rewards[m], solution.values[m])
             np.testing.assert_allclose(solution.q[m], expected, rtol=1e-12, atol=1e-12)
             slack = solution.error_bound[m] * (1 + mdp.discount) + 1e-12 * (1 + np.abs(solution.values[m]).max())
             np.testing.assert_allclose(solution.q[m].max(axis=1), solution.values[m], rtol=0, atol=slack)

@@ -34,7 +34,7 @@ def q_values(P, available, discount, reward, V):
 def lowest_optimal(Q):
     """The lowest action within 1e-9 (1 + max |Q|) of the best."""
     tie = 1e-9 * (1.0 + np.abs(Q[np.isfinite(Q)]).max())
-    return np.argmax(Q >= Q.max(axis=1, keepdims=True) - tie, axis=1)
+    return np.argmax(Q + tie >= Q.max(axis=1, keepdims=True), axis=1)
 
 
 def policy_value(P, discount, reward, policy):

@@ -114,11 +114,10 @@ def test_round_trip_far_out(prior, size):
         back = prior.to_unconstrained(theta)
         if isinstance(prior, Uniform):
             assert ((theta > prior.low) & (theta < prior.high)).all()
+            stopped = (theta == np.nextafter(prior.low, prior.high)) | (theta == np.nextafter(prior.high, prior.low))
             slope = prior.width * stats.norm.pdf(back)
-            reachable = np.abs(back) < size - 0.01  # further out theta stops at the float next to the end
-            error = np.where(reachable, 0.0, np.abs(back - z))
-            assert (error <= 2 * np.spacing(np.abs(theta)) / slope + 1e-9).all()
-            assert (np.sign(back) == sign).all() and (np.abs(back) > 5).all()
+            assert (np.abs(back - z) <= 2 * np.spacing(np.abs(theta)) / slope + 1e-9)[~stopped].all()
+            assert (sign * back > 7).all()  # the float next to an end is 1e-16 of the width away, where Phi(-8.2) is
         else:
             np.testing.assert_allclose(back, z, rtol=1e-9)
 
@@ -267,7 +266,10 @@ def test_arrays_are_copied_and_frozen():
             lambda: MultivariateNormal(np.zeros(2), [[1.0, 0.5], [0.4, 1.0]]),
             r"symmetric, got 0\.5 at \(0, 1\) and 0\.4 at \(1, 0\)\. Average it with its transpose",
         ),
-        (lambda: MultivariateNormal(np.zeros(2), [[np.nan, 0.0], [0.0, 1.0]]), r"finite and symmetric, got nan at \(0, 0\)"),
+        (
+            lambda: MultivariateNormal(np.zeros(2), [[np.nan, 0.0], [0.0, 1.0]]),
+            r"finite and symmetric, got nan at \(0, 0\)",
+        ),
         (lambda: MultivariateNormal(np.zeros(2), np.ones((2, 2))), "positive definite, got a smallest eigenvalue of"),
         (lambda: MultivariateNormal(np.zeros(2), [["a", "b"], ["b", "a"]]), "covariance must be numbers"),
         (lambda: Discrete([1.0, 2.0]), r"atoms must have shape \[K, D\] with K and D at least 1, got \(2,\)"),

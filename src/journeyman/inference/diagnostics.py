@@ -1,15 +1,29 @@
 """Diagnostics: how good posterior samples are, and what to do where they are not."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from journeyman.extras import require
+from journeyman.types import BoolArray, FloatArray
+
+MIN_ESS_PER_CHAIN = 100  # below it R-hat and ESS themselves are unreliable (Vehtari et al. 2021)
+MAX_R_HAT = 1.02  # 1.01 is passed by chance where it is the largest over 100 parameters
+MIN_PARTICLE_ESS = 100
+MIN_ANCESTORS = 50
+MIN_ACCEPTANCE = 0.4
+MAX_MOVE_CORRELATION = 0.9
 
 
 @dataclass(frozen=True)
 class Diagnostics:
     """What a method knows about its own samples; None where it does not apply.
 
-    Chains: effective sample sizes (smallest over parameters) in the bulk and in the tails, largest R-hat, divergences.
-    SMC: particle ESS (Kish, from the weights), mean acceptance and mean correlation of the last moves, distinct
-    ancestors since the last full move, number of rejuvenations. Exact methods: a bound on the error, if there is one.
+    Chains: effective sample sizes (smallest over parameters) in the bulk and in the tails, largest R-hat, divergences,
+    mean acceptance. SMC: particle ESS (Kish, from the weights), mean acceptance and mean correlation of the last moves,
+    distinct ancestors since the last full move, number of rejuvenations. Enumeration: a bound on the error, and Kish's
+    ESS of the grid's cells.
     """
 
     seconds: float
@@ -25,5 +39,82 @@ class Diagnostics:
     num_rejuvenations: int | None = None
     error_bound: float | None = None
     warnings: tuple[str, ...] = ()
-def smc_warnings(particle_ess, num_particles, moves, settings):
-    return ()
+
+
+class ChainSummary(NamedTuple):
+    """Smallest effective sample sizes and largest R-hat over parameters; R-hat is None for a single chain."""
+
+    ess_bulk: float
+    ess_tail: float
+    r_hat: float | None
+
+
+def summarise_chains(draws: FloatArray) -> ChainSummary:
+    """Return the worst parameter's ESS and R-hat (ArviZ) of chains `[C, N, D]`.
+
+    A parameter that never moves within some chain counts as one effective draw: ArviZ would call it perfect.
+    """
+    if draws.shape[1] < 4:  # too short for any estimate
+        return ChainSummary(1.0, 1.0, None)
+    if (np.ptp(draws, axis=1) == 0.0).any():
+        return ChainSummary(1.0, 1.0, None if len(draws) < 2 else np.inf)
+    arviz = require("arviz", "mcmc")
+    bulk, tail = (arviz.ess({"theta": draws}, method=method)["theta"] for method in ("bulk", "tail"))
+    r_hat = float(np.max(arviz.rhat({"theta": draws})["theta"])) if len(draws) > 1 else None
+    return ChainSummary(float(np.min(bulk)), float(np.min(tail)), r_hat)
+
+
+def chain_warnings(summary: ChainSummary, diverging: BoolArray) -> tuple[str, ...]:
+    """Say what is doubtful about chains, with advice; `diverging` is `[C, N]`."""
+    num_chains, num_draws = diverging.shape
+    wanted = MIN_ESS_PER_CHAIN * num_chains
+    warnings = []
+    if min(summary.ess_bulk, summary.ess_tail) < wanted:
+        factor = int(np.ceil(wanted / max(min(summary.ess_bulk, summary.ess_tail), 1.0)))
+        warnings.append(
+            f"the smallest effective sample size is {summary.ess_bulk:.0f} in the bulk and {summary.ess_tail:.0f} in the "
+            f"tails, below {wanted}: means and quantiles are noisy. Use about {factor} times as many draws."
+        )
+    if summary.r_hat is None:
+        warnings.append("R-hat is unknown, so nothing tells whether the chain has converged. Run two chains or more.")
+    elif not summary.r_hat <= MAX_R_HAT:
+        warnings.append(
+            f"the largest R-hat is {summary.r_hat:.3f}, above {MAX_R_HAT}: the chains disagree. "
+            "Use a longer warm-up and more draws, or 'smc'."
+        )
+    if diverging.any():
+        warnings.append(
+            f"{int(diverging.sum())} of {num_chains * num_draws} draws diverged: parts of the posterior may be missing. "
+            "Use a larger target_accept."
+        )
+    return tuple(warnings)
+
+
+def smc_warnings(particle_ess: float, num_particles: int, moves: Any, settings: Any) -> tuple[str, ...]:
+    """Say what is doubtful about particles, with advice; `moves` and `settings` are those of `smc`."""
+    warnings = []
+    if particle_ess < min(MIN_PARTICLE_ESS, num_particles / 2):
+        warnings.append(
+            f"only {particle_ess:.0f} of {num_particles} particles are effective: means are noisy. Use more particles."
+        )
+    if not moves.num_rejuvenations:
+        return tuple(warnings)
+    if moves.acceptance < MIN_ACCEPTANCE:
+        warnings.append(
+            f"only {moves.acceptance:.0%} of the last moves were accepted: the step was too long. Use more particles."
+        )
+    if moves.start_correlation > settings.start_correlation:
+        warnings.append(
+            f"moves left a correlation of {moves.start_correlation:.2f} with where they started, above "
+            f"{settings.start_correlation}: particles are too much alike. Raise max_burn_in or max_leapfrog."
+        )
+    if moves.correlation > MAX_MOVE_CORRELATION:
+        warnings.append(
+            f"successive particles of a chain correlate by {moves.correlation:.2f}, above {MAX_MOVE_CORRELATION}: "
+            "there are fewer effective particles than it seems. Raise max_leapfrog."
+        )
+    if moves.distinct_ancestors < min(MIN_ANCESTORS, num_particles // 16):
+        warnings.append(
+            f"all particles come from {moves.distinct_ancestors} ancestors: means are noisy. Use more particles."
+        )
+    return tuple(warnings)

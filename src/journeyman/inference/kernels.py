@@ -18,13 +18,17 @@ from numba import njit
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 SLACK = 1e-11  # relative gain below which another action counts as tied, not better
 DRIFT = 1e-9  # relative residual of V at which the inverse is computed afresh
-MAX_UPDATES = 1000  # rank-1 updates after which the inverse is computed afresh
+MAX_UPDATES = 5000  # rank-1 updates after which the inverse is computed afresh
 SWEEP_TOLERANCE = 1e-11  # relative change of V at which sweeps stop
 ADJOINT_TOLERANCE = 1e-11  # part of the adjoint's right side that may be left over
 MAX_SWEEPS = 100_000
+MAX_PENDING = 12  # rank-1 updates that are applied to the inverse together
 CHECK_EVERY = 20  # evaluations between looks at the drift
 INV_SQRT_2PI = 0.3989422804014327
 SQRT_HALF = 0.7071067811865476
+LOG2_E = 1.4426950408889634
+LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
+MAGIC = 6755399441055744.0  # 1.5 * 2^52
 
 
 class Model(NamedTuple):
@@ -70,9 +74,86 @@ class Work(NamedTuple):
     scratch: Any  # [S]
     u: Any  # [D]
     slope: Any  # [D] du / dz
-    q: Any  # [A]
-    num_updates: Any  # [1] rank-1 updates since the last inversion; -1: there is no inverse yet
+    q: Any  # [S * A]
+    num_updates: Any  # [3] since the last inversion: rank-1 updates (-1: no inverse yet), those pending, evaluations
     num_gradients: Any  # [1]
+    powers: Any  # [S * A]
+    pending: Any  # [2 P, S] columns, then rows, of rank-1 updates that are not in `inverse` yet
+
+
+@njit(cache=True, nogil=True, fastmath=False)  # said outright: numba would take it over from the caller
+def exponentials(x, size, powers):
+    """Replace x[:size], at most 0, by exp(x), to within two units of the last digit (below e^-700: e^-700).
+
+    exp(x) = 2^k exp(r) with |r| <= log(2) / 2, exp(r) by its series. Written so that loops become vector instructions,
+    which calls to a library do not: adding MAGIC rounds to a whole number k and leaves it in the lowest bits. This only
+    works if sums are *not* reordered.
+    """
+    bits = powers.view(np.int64)
+    for i in range(size):
+        value = max(x[i], -700.0)
+        shifted = value * LOG2_E + MAGIC
+        k = shifted - MAGIC
+        powers[i] = shifted
+        r = value - k * LN2_HIGH - k * LN2_LOW
+        p = 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        p = p * r + 1.0
+        x[i] = p * r + 1.0
+    for i in range(size):
+        bits[i] = (bits[i] + 1023) << 52
+    for i in range(size):
+        x[i] *= powers[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def scaled_gaps(model, data, work, V):
+    """Set work.q `[K, A]` to beta (Q(s, a) - max_b Q(s, b)) at the states with data, minus infinity if a is missing.
+
+    What the actions of a state share cancels and is left out.
+    """
+    num_actions = model.available.shape[1]
+    for i in range(data.states.size):
+        s = data.states[i]
+        best = -np.inf
+        for a in range(num_actions):
+            q = -np.inf
+            if model.available[s, a]:
+                q = extra_value(model, s, a, V)
+                if not model.is_state_only:
+                    q += work.reward[s * num_actions + a]
+                q *= model.beta
+                best = max(best, q)
+            work.q[i * num_actions + a] = q
+        for a in range(num_actions):
+            work.q[i * num_actions + a] -= best
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def log_likelihood_of_gaps(model, data, work):
+    """Return the log likelihood from the gaps in work.q, which become exp(gap); work.powers is scratch."""
+    num_actions = model.available.shape[1]
+    total = 0.0
+    for i in range(data.states.size):
+        for a in range(num_actions):
+            if data.counts[i, a] != 0.0:
+                total += data.counts[i, a] * work.q[i * num_actions + a]
+    exponentials(work.q, data.states.size * num_actions, work.powers)
+    for i in range(data.states.size):
+        normaliser = 0.0
+        for a in range(num_actions):
+            normaliser += work.q[i * num_actions + a]
+        total -= data.totals[i] * math.log(normaliser)
+    return total
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -117,65 +198,128 @@ def reward_at(model, work, s, a):
     return work.reward[s] if model.is_state_only else work.reward[s * model.available.shape[1] + a]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def invert(model, work):
-    """Set work.inverse = (I - discount P_pi)^-1 from scratch."""
+    """Set work.inverse = (I - discount P_pi)^-1 from scratch, by Gauss-Jordan elimination in place.
+
+    The matrix is strictly diagonally dominant by rows, so no pivoting is needed. Written out, because a library's
+    inverse may start threads of its own.
+    """
     num_states, num_actions = model.available.shape
-    B = np.zeros((num_states, num_states))
+    B = work.inverse
     for s in range(num_states):
+        for j in range(num_states):
+            B[s, j] = 0.0
         B[s, s] = 1.0
         for k in range(model.common_indptr[s], model.common_indptr[s + 1]):
             B[s, model.common_next[k]] -= model.common_weights[k]
         row = s * num_actions + work.pi[s]
         for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
             B[s, model.extra_next[k]] -= model.extra_weights[k]
-    work.inverse[:, :] = np.linalg.inv(B)
-    work.num_updates[0] = 0
+    for p in range(num_states):
+        pivot = 1.0 / B[p, p]
+        B[p, p] = 1.0
+        for j in range(num_states):
+            B[p, j] *= pivot
+        for i in range(num_states):
+            factor = B[i, p]
+            if i != p and factor != 0.0:
+                B[i, p] = 0.0
+                for j in range(num_states):
+                    B[i, j] -= factor * B[p, j]
+    work.num_updates[:] = 0
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def apply_inverse(model, work):
-    """Set V = inverse r_pi and return max |V|."""
+    """Set V = (inverse + pending updates) r_pi and return max |V|."""
     num_states = work.V.size
+    r_pi = work.scratch
     for s in range(num_states):
-        work.scratch[s] = reward_at(model, work, s, work.pi[s])
-    largest = 0.0
+        r_pi[s] = reward_at(model, work, s, work.pi[s])
     for s in range(num_states):
         total = 0.0
         for j in range(num_states):
-            total += work.inverse[s, j] * work.scratch[j]
+            total += work.inverse[s, j] * r_pi[j]
         work.V[s] = total
-        largest = max(largest, abs(total))
+    for k in range(work.num_updates[1]):
+        total = 0.0
+        for j in range(num_states):
+            total += work.pending[MAX_PENDING + k, j] * r_pi[j]
+        for s in range(num_states):
+            work.V[s] += work.pending[k, s] * total
+    largest = 0.0
+    for s in range(num_states):
+        largest = max(largest, abs(work.V[s]))
     return largest
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
+def apply_pending(work):
+    """Put the pending updates into the inverse, four at a time so that each row is read and written once for them."""
+    num_states = work.V.size
+    num_pending = work.num_updates[1]
+    for k in range(num_pending, -(-num_pending // 4) * 4):
+        work.pending[k] = 0.0
+        work.pending[MAX_PENDING + k] = 0.0
+    for k in range(0, num_pending, 4):
+        for i in range(num_states):
+            c0, c1, c2, c3 = work.pending[k, i], work.pending[k + 1, i], work.pending[k + 2, i], work.pending[k + 3, i]
+            if c0 != 0.0 or c1 != 0.0 or c2 != 0.0 or c3 != 0.0:
+                for j in range(num_states):
+                    work.inverse[i, j] += (
+                        c0 * work.pending[MAX_PENDING + k, j]
+                        + c1 * work.pending[MAX_PENDING + k + 1, j]
+                        + c2 * work.pending[MAX_PENDING + k + 2, j]
+                        + c3 * work.pending[MAX_PENDING + k + 3, j]
+                    )
+    work.num_updates[1] = 0
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_inverse_row(work, n, weight, out):
+    """Add weight times row n of the inverse, pending updates included, to out."""
+    for j in range(out.size):
+        out[j] += weight * work.inverse[n, j]
+    for k in range(work.num_updates[1]):
+        factor = weight * work.pending[k, n]
+        if factor != 0.0:
+            for j in range(out.size):
+                out[j] += factor * work.pending[MAX_PENDING + k, j]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
 def switch_action(model, work, s, a, advantage):
-    """Let pi(s) = a: a rank-1 update of the inverse, and V moves along its new column s."""
+    """Let pi(s) = a: a rank-1 update of the inverse (Sherman-Morrison), and V moves along its new column s.
+
+    The update is kept as a column and a row; several are applied together.
+    """
     num_states, num_actions = model.available.shape
-    change = work.scratch
-    change[:] = 0.0
+    if work.num_updates[1] == MAX_PENDING:
+        apply_pending(work)
+    num_pending = work.num_updates[1]
+    column, change = work.pending[num_pending], work.pending[MAX_PENDING + num_pending]
+    for j in range(num_states):
+        column[j] = work.inverse[j, s]
+        change[j] = 0.0
+    for k in range(num_pending):
+        factor = work.pending[MAX_PENDING + k, s]
+        if factor != 0.0:
+            for j in range(num_states):
+                column[j] += factor * work.pending[k, j]
     row = s * num_actions + a
     for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
-        weight, n = model.extra_weights[k], model.extra_next[k]
-        for j in range(num_states):
-            change[j] += weight * work.inverse[n, j]
+        add_inverse_row(work, model.extra_next[k], model.extra_weights[k], change)
     row = s * num_actions + work.pi[s]
     for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
-        weight, n = model.extra_weights[k], model.extra_next[k]
-        for j in range(num_states):
-            change[j] -= weight * work.inverse[n, j]
+        add_inverse_row(work, model.extra_next[k], -model.extra_weights[k], change)
     scale = 1.0 / (1.0 - change[s])
     for j in range(num_states):
         change[j] *= scale
-    for i in range(num_states):
-        column = work.inverse[i, s]
-        if column != 0.0:
-            for j in range(num_states):
-                work.inverse[i, j] += column * change[j]
-            work.V[i] += column * scale * advantage
+        work.V[j] += column[j] * scale * advantage
     work.pi[s] = a
     work.num_updates[0] += 1
+    work.num_updates[1] = num_pending + 1
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -220,7 +364,8 @@ def track_policy(model, work):
         invert(model, work)
     largest = apply_inverse(model, work)
     improve_policy(model, work, SLACK * (1.0 + largest))
-    if work.num_gradients[0] % CHECK_EVERY == 0 and residual_of_policy(model, work) > DRIFT * (1.0 + largest):
+    work.num_updates[2] += 1
+    if work.num_updates[2] % CHECK_EVERY == 0 and residual_of_policy(model, work) > DRIFT * (1.0 + largest):
         invert(model, work)
         largest = apply_inverse(model, work)
         improve_policy(model, work, SLACK * (1.0 + largest))
@@ -269,7 +414,7 @@ def sweep_values(model, work):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def solve_adjoint_dense(work):
-    """Set work.y = inverse^T work.g; rows of the inverse where g is zero are skipped."""
+    """Set work.y = (inverse + pending updates)^T g; rows of the inverse where g is zero are skipped."""
     num_states = work.y.size
     work.y[:] = 0.0
     for s in range(num_states):
@@ -277,6 +422,12 @@ def solve_adjoint_dense(work):
         if g != 0.0:
             for j in range(num_states):
                 work.y[j] += g * work.inverse[s, j]
+    for k in range(work.num_updates[1]):
+        total = 0.0
+        for s in range(num_states):
+            total += work.pending[k, s] * work.g[s]
+        for j in range(num_states):
+            work.y[j] += total * work.pending[MAX_PENDING + k, j]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -333,28 +484,17 @@ def log_density_gradient(model, data, work, z, gradient):
     work.num_gradients[0] += 1
     work.g[:] = 0.0
     work.g_reward[:] = 0.0
-    log_density = 0.0
+    scaled_gaps(model, data, work, work.V)
+    log_density = log_likelihood_of_gaps(model, data, work)
     for i in range(data.states.size):
         s = data.states[i]
-        best = -np.inf
+        normaliser = 0.0
+        for a in range(num_actions):
+            normaliser += work.q[i * num_actions + a]
+        factor = data.totals[i] / normaliser
         for a in range(num_actions):
             if model.available[s, a]:
-                q = extra_value(model, s, a, work.V)
-                if not model.is_state_only:
-                    q += work.reward[s * num_actions + a]
-                work.q[a] = model.beta * q
-                best = max(best, work.q[a])
-        total = 0.0
-        for a in range(num_actions):
-            if model.available[s, a]:
-                log_density += data.counts[i, a] * (work.q[a] - best)
-                work.q[a] = math.exp(work.q[a] - best)
-                total += work.q[a]
-        log_density -= data.totals[i] * math.log(total)
-        factor = data.totals[i] / total
-        for a in range(num_actions):
-            if model.available[s, a]:
-                slope = model.beta * (data.counts[i, a] - factor * work.q[a])
+                slope = model.beta * (data.counts[i, a] - factor * work.q[i * num_actions + a])
                 row = s * num_actions + a
                 if not model.is_state_only:
                     work.g_reward[row] += slope
@@ -392,7 +532,7 @@ def hmc_trajectory(model, data, work, z, log_density, gradient, momentum, scales
         kinetic += 0.5 * momentum[d] * momentum[d]
     start = kinetic - log_density
     current = log_density
-    for leap in range(num_steps):
+    for _ in range(num_steps):
         for d in range(dimension):
             momentum[d] += 0.5 * step * scales[d] * gradient_new[d]
             z_new[d] += step * scales[d] * momentum[d]
@@ -451,37 +591,19 @@ def move_chains(
 @njit(cache=True, nogil=True)
 def log_likelihoods(model, data, work, positions, values, out):
     """Fill `out` `[N]` with the log likelihood of `data` at positions `[N, D]` whose optimal values are known."""
-    num_actions = model.available.shape[1]
     for i in range(positions.shape[0]):
         if not model.is_state_only:
             set_reward(model, positions[i], work)
-        total = 0.0
-        for j in range(data.states.size):
-            s = data.states[j]
-            best = -np.inf
-            for a in range(num_actions):
-                if model.available[s, a]:
-                    q = extra_value(model, s, a, values[i])
-                    if not model.is_state_only:
-                        q += work.reward[s * num_actions + a]
-                    work.q[a] = model.beta * q
-                    best = max(best, work.q[a])
-            normaliser = 0.0
-            for a in range(num_actions):
-                if model.available[s, a]:
-                    total += data.counts[j, a] * (work.q[a] - best)
-                    normaliser += math.exp(work.q[a] - best)
-            total -= data.totals[j] * math.log(normaliser)
-        out[i] = total
+        scaled_gaps(model, data, work, values[i])
+        out[i] = log_likelihood_of_gaps(model, data, work)
 
 
 @njit(cache=True, nogil=True)
-def evaluate_many(model, data, work, positions, log_densities, gradients, values, policies, has_start):
-    """Log density, gradient, V and pi at each of `positions` `[N, D]`; starts from values and policies if given."""
+def evaluate_many(model, data, work, positions, log_densities, gradients, values, policies):
+    """Log density, gradient, V and pi at each of `positions` `[N, D]`; each starts from its values and policies."""
     for i in range(positions.shape[0]):
-        if has_start:
-            work.pi[:] = policies[i]
-            work.V[:] = values[i]
+        work.pi[:] = policies[i]
+        work.V[:] = values[i]
         work.y[:] = 0.0
         work.num_updates[0] = -1
         log_densities[i] = log_density_gradient(model, data, work, positions[i], gradients[i])
@@ -505,10 +627,10 @@ def log_density_gradient_packed(header, ints, floats, next_states, available, z,
     states = ints[header[8] : header[9]]
     model = Model(
         ints[header[3] : header[4]],  # common_indptr
-        next_states[header[31] : header[32]],  # common_next
+        next_states[header[33] : header[34]],  # common_next
         floats[header[13] : header[14]],  # common_weights
         ints[header[4] : header[5]],  # extra_indptr
-        next_states[header[32] : header[33]],  # extra_next
+        next_states[header[34] : header[35]],  # extra_next
         floats[header[14] : header[15]],  # extra_weights
         floats[header[15] : header[16]].reshape(available.shape),  # loops
         available,  # available
@@ -541,5 +663,59 @@ def log_density_gradient_packed(header, ints, floats, next_states, available, z,
         floats[header[29] : header[30]],  # q
         ints[header[10] : header[11]],  # num_updates
         ints[header[11] : header[12]],  # num_gradients
+        floats[header[30] : header[31]],  # powers
+        floats[header[31] : header[32]].reshape((2 * MAX_PENDING, num_states)),  # pending
     )
     return log_density_gradient(model, data, work, z, gradient)
+
+
+@njit(cache=True, nogil=True)
+def hmc_chain(model, data, work, z, momenta, uniforms, lengths, scales, tuning, max_leapfrog, kept, stats):
+    """Run one Hamiltonian chain from z `[D]`, which is moved along, for as many draws as there are momenta `[N, D]`.
+
+    Trajectories have `lengths` `[N]` in units of `scales` `[D]`, and at most `max_leapfrog` steps. `tuning` holds log
+    step, its running average, average shortfall of acceptance, draws so far, wanted acceptance, and the log step that
+    the search leans to: the step is tuned by dual averaging (Hoffman and Gelman 2014) if the wanted acceptance is
+    positive, else kept. Fills `kept` `[N, D]` and `stats` `[N, 6]`: log density, acceptance chance, step, leapfrog steps,
+    energy, and whether the trajectory diverged. A divergence counts as a rejection.
+    """
+    dimension = z.size
+    gradient, z_new, gradient_new = np.empty(dimension), np.empty(dimension), np.empty(dimension)
+    log_density = log_density_gradient(model, data, work, z, gradient)
+    values, policy = work.V.copy(), work.pi.copy()
+    for i in range(momenta.shape[0]):
+        step = math.exp(tuning[0])
+        num_steps = int(min(max(1.0, np.rint(lengths[i] / step)), max_leapfrog))
+        energy = -log_density
+        for d in range(dimension):
+            energy += 0.5 * momenta[i, d] * momenta[i, d]
+        end, energy_change = hmc_trajectory(
+            model, data, work, z, log_density, gradient, momenta[i], scales, step, num_steps, z_new, gradient_new
+        )
+        is_diverging = not (energy_change < 1000.0)
+        acceptance = 0.0 if is_diverging else math.exp(min(0.0, -energy_change))
+        if uniforms[i] < acceptance:
+            z[:] = z_new
+            gradient[:] = gradient_new
+            log_density = end
+            values[:] = work.V
+            policy[:] = work.pi
+        elif is_diverging:  # what work holds may not be numbers
+            work.pi[:] = policy
+            work.V[:] = values
+            work.y[:] = 0.0
+            work.num_updates[0] = -1
+        kept[i] = z
+        stats[i, 0] = log_density
+        stats[i, 1] = acceptance
+        stats[i, 2] = step
+        stats[i, 3] = num_steps
+        stats[i, 4] = energy
+        stats[i, 5] = is_diverging
+        if tuning[4] > 0.0:
+            tuning[3] += 1.0
+            share = 1.0 / (tuning[3] + 10.0)
+            tuning[2] = (1.0 - share) * tuning[2] + share * (tuning[4] - acceptance)
+            tuning[0] = tuning[5] - math.sqrt(tuning[3]) / 0.05 * tuning[2]
+            share = tuning[3] ** -0.75
+            tuning[1] = share * tuning[0] + (1.0 - share) * tuning[1]

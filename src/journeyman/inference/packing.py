@@ -39,7 +39,10 @@ FLOAT_FIELDS = (
     ("work", "u"),
     ("work", "slope"),
     ("work", "q"),
+    ("work", "powers"),
+    ("work", "pending"),
 )
+NUM_FLAGS = 3
 NEXT_FIELDS = (("model", "common_next"), ("model", "extra_next"))
 
 
@@ -51,6 +54,11 @@ class Packed(NamedTuple):
     floats: FloatArray
     next_states: AnyArray
     available: BoolArray
+
+    @property
+    def num_gradients(self) -> int:
+        """Gradients computed in this memory so far."""
+        return int(self.ints[self.header[NUM_FLAGS + INT_FIELDS.index(("work", "num_gradients"))]])
 
 
 def pack(model: Any, data: Any, work: Any) -> Packed:

@@ -1,7 +1,7 @@
 """Posterior: weighted reward samples with their optimal values, and what follows from them.
 
-All that is kept per sample is theta `[D]` and V* `[S]`. Action values are computed from these when asked for, a chunk of
-states at a time, so that memory stays bounded however many states there are.
+All that is kept per sample is theta `[D]` and V* `[S]`. Action values are computed from these when asked for, a chunk
+of states at a time, so that memory stays bounded however many states there are.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from journeyman.errors import InputError
 from journeyman.expert import boltzmann_log_policy
@@ -97,7 +98,7 @@ class Posterior:
         return np.asarray(np.sqrt(self.mean((self.rewards - self.mean_reward()) ** 2)))
 
     def credible_intervals(self, level: float = 0.95) -> FloatArray:
-        """Return central intervals of the parameters `[D, 2]`: each holds `level` of the posterior, by weighted quantiles."""
+        """Return central intervals of the parameters `[D, 2]`, by weighted quantiles: each holds `level` of the posterior."""
         if not 0.0 < level < 1.0:
             raise InputError(f"level must lie strictly between 0 and 1, got {level}.")
         tails = ((1.0 - level) / 2.0, (1.0 + level) / 2.0)
@@ -110,11 +111,10 @@ class Posterior:
         """
         mdp = self.problem.mdp
         chosen = np.arange(mdp.num_states) if states is None else mdp.state_indices(states)
-        from scipy import sparse
-
         rows = (chosen[:, None] * mdp.num_actions + np.arange(mdp.num_actions)).ravel()
         shape = (mdp.num_states * mdp.num_actions, mdp.num_states)
-        transitions: Any = sparse.csr_array((mdp.rows.probabilities, mdp.rows.next_states, mdp.rows.indptr), shape=shape)
+        entries = (mdp.rows.probabilities, mdp.rows.next_states, mdp.rows.indptr)
+        transitions: Any = sparse.csr_array(entries, shape=shape)
         expected = (transitions[rows] @ self.values.T).T.reshape(self.num_samples, chosen.size, mdp.num_actions)
         rewards = self.rewards[:, chosen]
         if rewards.ndim == 2:
@@ -135,9 +135,7 @@ class Posterior:
 
     def predictive_policy(self) -> FloatArray:
         """Return the chance of each expert action `[S, A]`, averaged over the posterior."""
-        parts = [
-            self.mean(np.exp(boltzmann_log_policy(q, self.problem.beta))) for _, q in self.q_chunks()
-        ]
+        parts = [self.mean(np.exp(boltzmann_log_policy(q, self.problem.beta))) for _, q in self.q_chunks()]
         return np.concatenate(parts)
 
     @cached_property
@@ -195,7 +193,7 @@ def weighted_quantile(samples: FloatArray, weights: FloatArray, level: float) ->
     order = np.argsort(samples, axis=0, kind="stable")
     cumulative = np.cumsum(weights[order], axis=0)
     index = np.minimum((cumulative < level * cumulative[-1] - 1e-12).sum(axis=0), len(samples) - 1)
-    return np.take_along_axis(samples, order, axis=0)[index, np.arange(samples.shape[1])]
+    return np.asarray(np.take_along_axis(samples, order, axis=0)[index, np.arange(samples.shape[1])])
 
 
 def systematic_resample(rng: np.random.Generator, weights: FloatArray, size: int) -> IntArray:

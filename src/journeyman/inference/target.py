@@ -18,6 +18,7 @@ from journeyman.errors import InputError, UnsupportedError
 from journeyman.inference import kernels
 from journeyman.inference.kernels import Data, Model, Work
 from journeyman.inference.packing import Packed, pack
+from journeyman.mdp import solve_batch
 from journeyman.mdp.shared_rows import shared_rows
 from journeyman.problem import Problem
 from journeyman.rewards import MultivariateNormal, Normal, Uniform
@@ -92,9 +93,11 @@ class Target:
             scratch=np.zeros(num_states),
             u=np.zeros(self.dimension),
             slope=np.zeros(self.dimension),
-            q=np.zeros(num_actions),
-            num_updates=np.full(1, -1, dtype=np.int64),
+            q=np.zeros(num_states * num_actions),
+            num_updates=np.array([-1, 0, 0]),
             num_gradients=np.zeros(1, dtype=np.int64),
+            powers=np.zeros(num_states * num_actions),
+            pending=np.zeros((2 * kernels.MAX_PENDING, num_states)),
         )
 
     def log_density_and_gradient(self, z: ArrayLike, work: Work | None = None) -> tuple[float, FloatArray]:
@@ -114,10 +117,11 @@ class Target:
     ) -> Evaluation:
         """Evaluate many points `[N, D]`, from the values and policies `start` of nearby points if given."""
         positions = np.ascontiguousarray(positions, dtype=np.float64)
-        num_points, num_states = len(positions), self.model.available.shape[0]
+        num_points = len(positions)
         if start is None:
-            values = np.zeros((num_points, num_states))
-            policies = np.zeros((num_points, num_states), dtype=np.int64)
+            rewards = self.problem.reward_model.reward(self.parameters(positions))
+            solution = solve_batch(self.problem.mdp, rewards, num_threads=num_threads)
+            values, policies = solution.values, solution.policy
         else:
             values, policies = start[0].copy(), start[1].copy()
         log_density, gradient = np.empty(num_points), np.empty((num_points, self.dimension))
@@ -125,7 +129,7 @@ class Target:
         def evaluate_part(part: range) -> None:
             at = slice(part.start, part.stop)
             arrays = (positions[at], log_density[at], gradient[at], values[at], policies[at])
-            kernels.evaluate_many(self.model, self.data, self.new_work(), *arrays, start is not None)
+            kernels.evaluate_many(self.model, self.data, self.new_work(), *arrays)
 
         run_chunks(evaluate_part, num_points, resolve_num_threads(num_threads))
         return Evaluation(log_density - 0.5 * self.dimension * LOG_2PI, gradient, values, policies)

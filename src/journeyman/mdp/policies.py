@@ -141,13 +141,16 @@ def _solve_by_sweeps(matrix: Any, right_sides: FloatArray) -> FloatArray:
     limit = 100 + int(min(1e6, 2 * 40 / -np.log(max(contraction, 1e-6))))
     rounding = 2.0**-52 * (4 + int(np.diff(matrix.indptr).max()))
     solution = np.zeros_like(right_sides)
-    for tolerance in LINEAR_TOLERANCE * (1.0 - contraction) * np.array([1.0, 0.1, 0.01]):
+    finest = 1.0 if norm is np.max else 1.0 / matrix.shape[0]  # in the sum norm the errors of all states add up
+    tolerance, bound = LINEAR_TOLERANCE * (1.0 - contraction), np.full(len(right_sides), np.inf)
+    while tolerance >= 1e-3 * LINEAR_TOLERANCE * (1.0 - contraction) * finest:
         kernels.evaluate_by_sweeps(*arrays, right_sides, solution, tolerance, limit, np.empty(len(right_sides)))
         error = np.abs(right_sides + (matrix @ solution.T).T - solution)
         error += rounding * (np.abs(right_sides) + (matrix @ np.abs(solution.T)).T + np.abs(solution))
         bound = norm(error, axis=1) / (1.0 - contraction)
         if (bound <= LINEAR_TOLERANCE * (1.0 + np.abs(solution).max(axis=1))).all():
             return solution
+        tolerance *= 0.1
     raise InputError(
         f"the discount must be small enough to find values within {LINEAR_TOLERANCE:g}, "
         f"got a bound of {bound.max():.2g} after all sweeps. Use a discount further from 1."

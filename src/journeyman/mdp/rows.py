@@ -112,7 +112,11 @@ def _strictly_ascending(row: IntArray, next_state: IntArray) -> bool:
 def _sort_and_merge(
     row: IntArray, next_state: IntArray, probability: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    order = np.lexsort((next_state, row))
+    width = int(next_state.max()) + 1
+    if (int(row.max()) + 1) * width < 2**63:  # one key is several times faster to sort, the more so if nearly sorted
+        order = np.argsort(row * width + next_state, kind="stable")
+    else:
+        order = np.lexsort((next_state, row))
     row, next_state, probability = row[order], next_state[order], probability[order]
     is_first = np.ones(row.size, dtype=bool)
     is_first[1:] = (row[1:] != row[:-1]) | (next_state[1:] != next_state[:-1])
@@ -208,6 +212,8 @@ def _checked_pair(pair: Any, where: str) -> tuple[int, float]:
             f"transition_fn must return (probability, next state) pairs, got {reprlib.repr(pair)} {where}. "
             "Return a list of such pairs."
         ) from None
+    if type(probability) is float and type(next_state) is int and next_state >= 0:  # the usual case, and much faster
+        return next_state, probability
     advice = "Pairs are (probability, next state), in this order."
     return (
         whole_number(next_state, f"the next state {where}", 0, advice),

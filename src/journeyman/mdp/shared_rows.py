@@ -52,7 +52,8 @@ def shared_rows(mdp: FiniteMDP) -> SharedRows:
     left = weight - shared[group] if starts.size else weight
     extra = _packed(row[left > 0], next_state[left > 0], left[left > 0], num_states * num_actions)
     is_loop = state == next_state
-    loops = np.bincount(row[is_loop], weights=weight[is_loop], minlength=num_states * num_actions)
+    loops: FloatArray = np.zeros(num_states * num_actions)
+    loops[row[is_loop]] = weight[is_loop]
     return SharedRows(common, extra, loops.reshape(num_states, num_actions))
 
 

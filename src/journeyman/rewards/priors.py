@@ -9,7 +9,7 @@ which keeps samplers simple and well scaled, whatever the prior. A Discrete prio
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from journeyman.errors import InputError, UnsupportedError
 from journeyman.types import FloatArray, float_array, read_only, whole_number
 
 LOG_2PI = float(np.log(2.0 * np.pi))
+NO_SPACE = "a Discrete prior has no unconstrained space. Use inference 'enumerate' or 'smc'."
 LARGEST_HALF_WIDTH = 8e307  # beyond it the width overflows
 
 
@@ -326,10 +327,15 @@ class Discrete:
 
     def from_unconstrained(self, z: ArrayLike) -> FloatArray:
         """Refuse: atoms have no smooth map."""
-        raise UnsupportedError("a Discrete prior has no unconstrained space. Use inference 'enumerate' or 'smc'.")
+        raise UnsupportedError(NO_SPACE)
 
-    to_unconstrained: Any = from_unconstrained
-    log_jacobian: Any = from_unconstrained
+    def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
+        """Refuse: atoms have no smooth map."""
+        raise UnsupportedError(NO_SPACE)
+
+    def log_jacobian(self, z: ArrayLike) -> FloatArray:
+        """Refuse: atoms have no smooth map."""
+        raise UnsupportedError(NO_SPACE)
 
 
 def _checked_weights(probabilities: ArrayLike | None, size: int) -> FloatArray:

@@ -1,0 +1,143 @@
+"""Our own Hamiltonian chains, compiled from end to end.
+
+Trajectories have a length of about 2 in units of the posterior's standard deviations, which warm-up learns; the step is
+tuned by dual averaging. Lengths are jittered by half: trajectories of one length (3 is near half a turn) jump back and
+forth, so that means look excellent while variances hardly mix.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from journeyman.inference import kernels
+from journeyman.inference.chains import Chains, ChainSettings, no_start
+from journeyman.inference.kernels import Work
+from journeyman.inference.target import LOG_2PI, Target
+from journeyman.threads import run_chunks
+from journeyman.types import FloatArray
+
+TRAJECTORY_LENGTH = 2.0  # in scaled units
+FIRST_LENGTH = 1.0  # while scales are unknown
+LENGTH_JITTER = 0.5
+FIRST_STEP = 0.1
+MAX_LEAPFROG = 1000
+WARMUP_PARTS = (0.15, 0.25, 0.4, 0.2)  # scales are learned after each but the last
+MIN_PART = 20  # draws below which a part of the warm-up teaches no scales
+PRIOR_DRAWS = 5.0  # draws' worth of trust in equal scales
+BLOCK = 100  # draws between signs of progress
+STATS = ("lp", "acceptance_rate", "step_size", "n_steps", "energy", "diverging")  # columns of the kernel's stats
+
+Report = Callable[[int], None]
+
+
+class Part(NamedTuple):
+    """Draws `[N, D]` and their statistics `[N, 6]`."""
+
+    positions: FloatArray
+    stats: FloatArray
+
+
+class Chain:
+    """One chain with its own memory and randomness, keyed by (seed, number of the chain)."""
+
+    def __init__(self, target: Target, seed: int, number: int, report: Report) -> None:
+        self.target, self.report = target, report
+        self.rng = np.random.default_rng([seed, number])
+        self.position = self.rng.standard_normal(target.dimension)
+        self.work: Work = target.new_work()
+        self.scales = np.ones(target.dimension)
+        self.step = FIRST_STEP
+
+    def run(self, num_draws: int, length: float, target_accept: float = 0.0) -> Part:
+        """Go on for so many draws; with `target_accept` the step is tuned on the way."""
+        lean = np.log(2.0 * self.step)  # the search for a step leans to long ones, which are cheap
+        tuning = np.array([np.log(self.step), np.log(self.step), 0.0, 0.0, target_accept, lean])
+        parts = []
+        for start in range(0, num_draws, BLOCK):
+            size = min(BLOCK, num_draws - start)
+            part = Part(np.empty((size, self.target.dimension)), np.empty((size, len(STATS))))
+            kernels.hmc_chain(
+                self.target.model,
+                self.target.data,
+                self.work,
+                self.position,
+                self.rng.standard_normal((size, self.target.dimension)),
+                self.rng.random(size),
+                length * self.rng.uniform(1.0 - LENGTH_JITTER, 1.0 + LENGTH_JITTER, size),
+                self.scales,
+                tuning,
+                MAX_LEAPFROG,
+                *part,
+            )
+            parts.append(part)
+            self.report(size)
+        if target_accept > 0.0:
+            self.step = float(np.exp(tuning[1]))
+        return Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+    def warm_up(self, num_draws: int, target_accept: float) -> None:
+        """Find the typical set, the scales of the parameters and the step."""
+        bounds = np.rint(np.cumsum((0.0, *WARMUP_PARTS)) * num_draws).astype(int)
+        for index, size in enumerate(np.diff(bounds)):
+            if size == 0:
+                continue
+            part = self.run(int(size), TRAJECTORY_LENGTH if index else FIRST_LENGTH, target_accept)
+            if size >= MIN_PART and index < len(WARMUP_PARTS) - 1:
+                self.learn_scales(part.positions if index else part.positions[size // 2 :])
+
+    def learn_scales(self, positions: FloatArray) -> None:
+        """Take the standard deviations of draws, drawn a little towards their mean, as scales."""
+        variance = positions.var(axis=0)
+        trust = len(positions) / (len(positions) + PRIOR_DRAWS)
+        scales = np.sqrt(trust * variance + (1.0 - trust) * variance.mean())
+        if not (scales > 0.0).all():  # the chain has not moved yet
+            return
+        self.step *= float(np.exp(np.mean(np.log(self.scales / scales))))
+        self.scales = scales
+
+
+def hmc_chains(target: Target, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool) -> Chains:
+    """Sample with our own kernel; the same for a seed whatever the number of threads."""
+    num_chains = settings.num_chains
+    parts: list[Part | None] = [None] * num_chains
+    counted = np.zeros(num_chains, dtype=np.int64)
+
+    def run_part(numbers: range) -> None:
+        for number in numbers:
+            chain = Chain(target, seed, number, report)
+            chain.warm_up(settings.num_warmup, settings.target_accept)
+            parts[number] = chain.run(settings.num_draws, TRAJECTORY_LENGTH)
+            counted[number] = chain.work.num_gradients[0]
+
+    with _progress_bar(num_chains * (settings.num_warmup + settings.num_draws), progress) as report:
+        run_chunks(run_part, num_chains, num_threads, 1)
+    positions, table = (np.stack(arrays) for arrays in zip(*(part for part in parts if part), strict=True))
+    if not np.isfinite(table[..., 0]).all():
+        raise no_start("a log density that is not")
+    stats = {name: table[..., column] for column, name in enumerate(STATS)}
+    stats["lp"] = stats["lp"] - 0.5 * target.dimension * LOG_2PI
+    stats["n_steps"] = stats["n_steps"].astype(np.int64)
+    stats["diverging"] = stats["diverging"] > 0
+    return Chains(positions, stats, int(counted.sum()))
+
+
+@contextmanager
+def _progress_bar(total: int, is_shown: bool) -> Iterator[Report]:
+    """Show a bar that moves on as draws are reported, from any thread."""
+    if not is_shown:
+        yield lambda _count: None
+        return
+    from rich.progress import Progress
+
+    lock = threading.Lock()
+    with Progress() as bar:
+        task = bar.add_task("Hamiltonian chains", total=total)
+
+        def report(count: int) -> None:
+            with lock:
+                bar.advance(task, count)
+
+        yield report

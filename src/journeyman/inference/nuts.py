@@ -1,0 +1,143 @@
+"""Chains of the No-U-Turn Sampler: nutpie, calling back into our compiled gradient.
+
+nutpie swallows what a density function raises. So a log density or gradient that is not a number becomes an error that
+nutpie knows to recover from (it counts as a divergence) and is counted here, and anything else is kept and raised again
+when nutpie returns.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from journeyman.errors import InferenceError
+from journeyman.extras import require
+from journeyman.inference import kernels
+from journeyman.inference.chains import Chains, ChainSettings, no_start
+from journeyman.inference.packing import Packed
+from journeyman.inference.target import Target
+from journeyman.types import FloatArray
+
+Density = Callable[[FloatArray], tuple[float, FloatArray]]
+STATS = {  # ours, which are ArviZ's, and nutpie's names
+    "acceptance_rate": "mean_tree_accept",
+    "step_size": "step_size",
+    "tree_depth": "depth",
+    "n_steps": "n_steps",
+    "diverging": "diverging",
+    "energy": "energy",
+}
+
+
+class NotFiniteError(ArithmeticError):
+    """The log density or its gradient is not a number; nutpie reads the flag and rejects the trajectory."""
+
+    is_recoverable = True
+
+
+class Callbacks:
+    """Makes the functions that nutpie calls, one memory per chain, and remembers what went wrong in them."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.memories: list[Packed] = []
+        self.num_recoveries = 0
+        self.failures: list[BaseException] = []
+
+    def new_memory(self) -> Packed:
+        """Return fresh flat arrays."""
+        self.memories.append(self.target.packed())
+        return self.memories[-1]
+
+    @property
+    def num_gradients(self) -> int:
+        """Gradients computed so far, over all chains."""
+        return sum(packed.num_gradients for packed in self.memories)
+
+    def make_density(self) -> Density:
+        """Return a function from z to the log density and its gradient, with its own memory."""
+        kernel, dimension = kernels.log_density_gradient_packed, self.target.dimension
+        isfinite, empty = math.isfinite, np.empty  # found faster here: this runs for every gradient
+        memory = self.new_memory()
+
+        def density(z: FloatArray) -> tuple[float, FloatArray]:
+            nonlocal memory
+            gradient = empty(dimension)
+            try:
+                value = kernel(*memory, z, gradient)
+            except BaseException as error:
+                self.failures.append(error)
+                raise
+            if isfinite(value) and isfinite(gradient.dot(gradient)):
+                return value, gradient
+            self.num_recoveries += 1
+            memory = self.new_memory()  # what the old one holds may not be numbers
+            raise NotFiniteError(f"log density {value}, gradient {gradient}")
+
+        return density
+
+    def make_expand(self, _seed: int, _other_seed: int, _chain: int) -> Callable[[FloatArray], dict[str, FloatArray]]:
+        """Return the function from z to what is stored: z itself."""
+        return lambda z: {"z": z}
+
+    def initial_point(self, seed: int) -> FloatArray:
+        """Return a draw of the prior."""
+        return np.random.default_rng(seed).standard_normal(self.target.dimension)
+
+
+def nuts_chains(target: Target, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool) -> Chains:
+    """Sample with nutpie; the same for a seed whatever the number of threads."""
+    require("arviz", "mcmc")
+    nutpie: Any = require("nutpie", "mcmc")
+    callbacks = Callbacks(target)
+    model = nutpie.compiled_pyfunc.from_pyfunc(
+        target.dimension,
+        callbacks.make_density,
+        callbacks.make_expand,
+        [np.dtype(np.float64)],
+        [(target.dimension,)],
+        ["z"],
+        make_initial_point_fn=callbacks.initial_point,
+    )
+    sampler = nutpie.sample(
+        model,
+        tune=settings.num_warmup,
+        draws=settings.num_draws,
+        chains=settings.num_chains,
+        cores=min(num_threads, settings.num_chains),
+        seed=seed,
+        progress_bar=progress,
+        target_accept=settings.target_accept,
+        use_grad_based_mass_matrix=False,
+        blocking=False,
+    )
+    trace = _waited_for(sampler, callbacks)
+    positions = np.asarray(trace["posterior"]["z"], dtype=np.float64)
+    wanted = (settings.num_chains, settings.num_draws, target.dimension)
+    if positions.shape != wanted or not np.isfinite(positions).all():
+        raise InferenceError(
+            f"chains must give draws of shape {wanted}, got {positions.shape}, some of them not numbers: a chain has "
+            "failed. Use sampler='hmc' or method 'smc'."
+        )
+    stats = {name: np.asarray(trace["sample_stats"][theirs]) for name, theirs in STATS.items()}
+    return Chains(positions, stats, callbacks.num_gradients, callbacks.num_recoveries)
+
+
+def _waited_for(sampler: Any, callbacks: Callbacks) -> Any:
+    """Return the trace, or raise what really happened."""
+    try:
+        trace = sampler.wait()
+    except RuntimeError as error:
+        if callbacks.failures:
+            raise callbacks.failures[0] from None
+        if callbacks.num_recoveries:
+            raise no_start("none that is") from error
+        first_line = str(error).partition("\n")[0]
+        raise InferenceError(f"sampling with nutpie failed: {first_line}. Use sampler='hmc' or 'smc'.") from error
+    except BaseException:  # an interrupt: what was drawn so far is no posterior
+        sampler.cancel()
+        raise
+    if callbacks.failures:
+        raise callbacks.failures[0]
+    return trace

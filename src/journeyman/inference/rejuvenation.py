@@ -1,0 +1,146 @@
+"""Rejuvenation: resampled particles are moved until they have forgotten where they were.
+
+How long to move is decided by correlation, not by luck. Scales are the particles' standard deviations. The step is
+tuned to an acceptance of 0.75 on moves that are not kept; these go on until parameters correlate little with their
+values at resampling. Trajectories are lengthened while single moves stay correlated. Then every state of the chains is
+kept.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from journeyman.inference import kernels
+from journeyman.inference.particles import Moves, Particles, SMCSettings, concatenated
+from journeyman.inference.posterior import systematic_resample
+from journeyman.inference.target import Target
+from journeyman.inference.weights import correlation, log_mean_exp, normalised
+from journeyman.threads import run_chunks
+from journeyman.types import AnyArray, FloatArray
+
+
+def rejuvenated(particles: Particles, log_weights: FloatArray, change: FloatArray, num_threads: int) -> Particles:
+    """Resample by `log_weights`, move at the moved counts plus `change`, and return equally weighted particles."""
+    settings, source = particles.settings, particles.target
+    assert source is not None
+    moved_counts = np.maximum(particles.moved_counts + change, 0.0)
+    target = source.with_counts(moved_counts)
+    rng = np.random.default_rng([particles.seed, particles.num_stages])
+    weights = normalised(log_weights)
+    mean = weights @ particles.positions
+    scales = np.sqrt(np.maximum(weights @ (particles.positions - mean) ** 2, 1e-8))
+    ancestors = systematic_resample(rng, weights, settings.num_chains)
+    chains = Chains(
+        target,
+        scales,
+        num_threads,
+        *(array[ancestors] for array in (particles.positions, particles.values, particles.policies)),
+    )
+    first_positions = chains.positions
+    step, num_leapfrog = particles.moves.step, particles.moves.num_leapfrog
+    start_correlation, num_gradients = 1.0, 0
+    for count in range(settings.max_burn_in):
+        before = chains.positions
+        moved = move(rng, chains, step, num_leapfrog, 1)
+        chains, num_gradients = moved.chains, num_gradients + moved.num_gradients
+        acceptance = float(moved.acceptance.mean())
+        is_tuned = abs(acceptance - settings.acceptance) < 0.15
+        if is_tuned:
+            start_correlation = correlation(first_positions, chains.positions)
+            num_leapfrog = _adjusted_length(num_leapfrog, correlation(before, chains.positions), settings)
+        step *= float(np.exp(1.5 * (acceptance - settings.acceptance)))
+        if is_tuned and start_correlation <= settings.start_correlation and count > 0:
+            break
+    moved = move(rng, chains, step, num_leapfrog, settings.chain_length)
+    kept = concatenated(moved.kept, settings.num_particles)
+    positions = np.concatenate([chains.positions[:, None], moved.kept[0]], axis=1)
+    moves = Moves(
+        step,
+        num_leapfrog,
+        float(moved.acceptance.mean()),
+        correlation(positions[:, :-1].reshape(-1, target.dimension), positions[:, 1:].reshape(-1, target.dimension)),
+        start_correlation,
+        int((moved.acceptance == 0.0).sum()),
+        len(np.unique(ancestors)),
+        particles.moves.num_rejuvenations + 1,
+        particles.moves.num_gradients + num_gradients + moved.num_gradients,
+    )
+    return replace(
+        particles,
+        target=target,
+        positions=kept[0],
+        values=kept[1],
+        policies=kept[2],
+        num_stages=particles.num_stages + 1,
+        moved_counts=moved_counts,
+        moved_log_evidence=particles.moved_log_evidence + log_mean_exp(log_weights),
+        moves=moves,
+    )
+
+
+def _adjusted_length(num_leapfrog: float, move_correlation: float, settings: SMCSettings) -> float:
+    """Lengthen trajectories that stay too near their start, shorten those that go further than they need to."""
+    if move_correlation > settings.move_correlation:
+        return min(1.5 * num_leapfrog, float(settings.max_leapfrog))
+    if move_correlation < 0.5 * settings.move_correlation:
+        return max(num_leapfrog / 1.25, 4.0)
+    return num_leapfrog
+
+
+class Chains(NamedTuple):
+    """Where M chains stand: positions `[M, D]`, values and policies `[M, S]`; scales `[D]` of their moves."""
+
+    target: Target
+    scales: FloatArray
+    num_threads: int
+    positions: FloatArray
+    values: FloatArray
+    policies: AnyArray
+
+
+class Moved(NamedTuple):
+    """Chains after P moves each, all their states `[M, P, ...]`, chances of acceptance `[M, P]`."""
+
+    chains: Chains
+    kept: tuple[FloatArray, FloatArray, AnyArray]
+    acceptance: FloatArray
+    num_gradients: int
+
+
+def move(rng: np.random.Generator, chains: Chains, step: float, num_leapfrog: float, num_moves: int) -> Moved:
+    """Move every chain `num_moves` times, steps and lengths jittered so that no trajectory closes on itself.
+
+    All randomness is drawn here, so that the result does not depend on the number of threads.
+    """
+    num_chains, dimension = chains.positions.shape
+    num_states = chains.values.shape[1]
+    shape = (num_chains, num_moves)
+    momenta = rng.standard_normal((*shape, dimension))
+    uniforms = rng.random(shape)
+    steps = step * (1.0 + 0.2 * (2.0 * rng.random(shape) - 1.0))
+    lengths = np.maximum(1, np.rint(num_leapfrog * (0.7 + 0.6 * rng.random(shape)))).astype(np.int64)
+    kept = (
+        np.empty((*shape, dimension)),
+        np.empty((*shape, num_states)),
+        np.empty((*shape, num_states), dtype=np.int64),
+    )
+    acceptance = np.empty(shape)
+    counted = np.zeros(num_chains, dtype=np.int64)
+
+    def move_part(part: range) -> None:
+        at = slice(part.start, part.stop)
+        work = chains.target.new_work()
+        kernels.move_chains(
+            chains.target.model, chains.target.data, work, chains.positions[at], chains.values[at],
+            chains.policies[at], momenta[at], uniforms[at], chains.scales, steps[at], lengths[at],
+            kept[0][at], kept[1][at], kept[2][at], acceptance[at],
+        )  # fmt: skip
+        counted[part.start] = work.num_gradients[0]
+
+    chunk_size = 0 if chains.num_threads == 1 else max(1, num_chains // (8 * chains.num_threads))
+    run_chunks(move_part, num_chains, chains.num_threads, chunk_size)
+    after = chains._replace(
+        positions=kept[0][:, -1].copy(), values=kept[1][:, -1].copy(), policies=kept[2][:, -1].copy()
+    )
+    return Moved(after, kept, acceptance, int(counted.sum()))

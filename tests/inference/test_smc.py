@@ -1,0 +1,237 @@
+"""SMC against exact answers: enumeration, the prior, itself in another order."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from journeyman.demonstrations import Demonstration
+from journeyman.errors import InferenceError, InputError
+from journeyman.inference import smc
+from journeyman.inference.enumeration import infer_enumerate
+from journeyman.inference.policywalk import infer_policywalk
+from journeyman.problem import Problem
+from journeyman.rewards import Discrete, PerStateAction
+from journeyman.worlds import World, make_world
+
+NUM_SEEDS = 8
+DISCRETE_WORLDS = ("lopes-two-state", "brown-two-state", "regret-eig-trap", "bandit")
+
+
+def annotations(world: World, count: int, seed: int = 0) -> tuple[Demonstration, ...]:
+    queryable = np.flatnonzero(world.problem.queryable)
+    return world.expert.answers(np.random.default_rng(seed).choice(queryable, count), seed=seed)
+
+
+def summary(posterior) -> np.ndarray:
+    """Means, standard deviations, some optimal-action probabilities and the log evidence, in one vector."""
+    probabilities = posterior.optimal_action_probabilities()[[20, 26, 27, 32, 33]].ravel()
+    return np.concatenate(
+        [posterior.mean_parameters(), posterior.parameter_std(), probabilities, [posterior.log_evidence]]
+    )
+
+
+@cache
+def jail_runs(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Exact summary, and those of independent SMC runs `[NUM_SEEDS, ...]`."""
+    world = make_world("jail", 1)
+    counts = world.problem.counts(annotations(world, count))
+    exact = infer_enumerate(world.problem, counts)
+    runs = [summary(smc.infer_smc(world.problem, counts, seed=seed, num_particles=500)) for seed in range(NUM_SEEDS)]
+    return summary(exact), np.array(runs)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 20])
+def test_agrees_with_enumeration_on_the_jail(count):
+    exact, runs = jail_runs(count)
+    # The mean of 8 independent runs has the standard error sd / sqrt(8); 38 numbers are compared, each from 7 degrees of
+    # freedom, so 6 standard errors keep the chance of a false alarm near 2 %. The floor covers the grid's error.
+    standard_error = runs.std(axis=0, ddof=1) / np.sqrt(NUM_SEEDS)
+    floor = np.concatenate([np.full(6, 0.15), np.full(25, 0.004), [0.02]])
+    assert (np.abs(runs.mean(axis=0) - exact) <= 6 * standard_error + floor).all()
+
+
+def test_the_comparison_with_enumeration_is_sharp():
+    """The standard errors above are small enough to see a shift of a quarter of a posterior standard deviation."""
+    exact, runs = jail_runs(5)
+    standard_error = runs.std(axis=0, ddof=1)[:3] / np.sqrt(NUM_SEEDS)
+    assert (6 * standard_error + 0.15 < 0.25 * exact[3:6] + 0.15).all()
+
+
+def test_one_by_one_gives_the_same_posterior_as_all_at_once():
+    world = make_world("jail", 1)
+    demonstrations = annotations(world, 20)
+    exact, _ = jail_runs(20)
+    runs = []
+    for seed in range(4):
+        particles = smc.start(world.problem, seed=seed, num_particles=500)
+        for demonstration in demonstrations:
+            particles = smc.update(particles, demonstration)
+        runs.append(summary(smc.posterior_of(particles)))
+    standard_error = np.std(runs, axis=0, ddof=1) / 2
+    floor = np.concatenate([np.full(6, 0.3), np.full(25, 0.02), [0.05]])
+    assert (np.abs(np.mean(runs, axis=0) - exact) <= 8 * standard_error + floor).all()  # 3 degrees of freedom
+
+
+@pytest.mark.parametrize("name", DISCRETE_WORLDS)
+def test_equals_enumeration_on_discrete_worlds(name):
+    world = make_world(name, 2)
+    counts = world.problem.counts(annotations(world, 7))
+    exact = infer_enumerate(world.problem, counts)
+    posterior = smc.infer_smc(world.problem, counts)
+    np.testing.assert_allclose(posterior.theta, exact.theta)
+    np.testing.assert_allclose(posterior.weights, exact.weights, rtol=1e-10, atol=1e-14)
+    assert posterior.log_evidence == pytest.approx(exact.log_evidence, abs=1e-10)
+    assert posterior.warnings == ()
+
+
+def test_discrete_updates_and_removals_are_exact():
+    world = make_world("brown-two-state", 0)
+    first, second = Demonstration.annotation(0, 1), Demonstration.annotation(1, 0)
+    particles = smc.update(smc.start(world.problem), [first, second])
+    np.testing.assert_allclose(
+        smc.remove(particles, second).weights, smc.update(smc.start(world.problem), first).weights, rtol=1e-12
+    )
+
+
+def test_without_data_it_is_the_prior():
+    problem = make_world("random-grid", 0, size=4).problem
+    posterior = smc.posterior_of(smc.start(problem, num_particles=2000))
+    assert posterior.log_evidence == 0.0
+    np.testing.assert_array_less(np.abs(posterior.mean_parameters()), 4.5 * 3.0 / np.sqrt(2000))
+    # the sampling standard deviation of a standard deviation is sd / sqrt(2 n)
+    np.testing.assert_array_less(np.abs(posterior.parameter_std() - 3.0), 4.5 * 3.0 / np.sqrt(4000))
+
+
+def test_does_not_depend_on_the_number_of_threads():
+    world = make_world("random-grid", 3, size=4)
+    counts = world.problem.counts(annotations(world, 15))
+    runs = [smc.infer_smc(world.problem, counts, num_particles=300, num_threads=n) for n in (1, 2, 3)]
+    assert runs[0].diagnostics.num_rejuvenations > 0
+    for other in runs[1:]:
+        np.testing.assert_array_equal(runs[0].theta, other.theta)
+        np.testing.assert_array_equal(runs[0].values, other.values)
+        np.testing.assert_array_equal(runs[0].weights, other.weights)
+
+
+def test_seeds_differ_and_repeat():
+    world = make_world("random-grid", 3, size=3)
+    counts = world.problem.counts(annotations(world, 5))
+    first, again, other = (smc.infer_smc(world.problem, counts, num_particles=200, seed=s) for s in (4, 4, 5))
+    np.testing.assert_array_equal(first.theta, again.theta)
+    assert not np.array_equal(first.theta, other.theta)
+
+
+def test_values_belong_to_the_samples():
+    from journeyman.mdp import solve_batch
+
+    world = make_world("random-grid", 3, size=4)
+    posterior = smc.infer_smc(world.problem, world.problem.counts(annotations(world, 15)), num_particles=200)
+    solution = solve_batch(world.problem.mdp, posterior.rewards)
+    scale = 1.0 + np.abs(solution.values).max()
+    assert np.abs(posterior.values - solution.values).max() <= 1e-8 * scale
+
+
+def test_removing_what_was_added_gives_the_weights_back():
+    world = make_world("random-grid", 3, size=4)
+    first, second = annotations(world, 2)
+    before = smc.update(smc.start(world.problem, num_particles=400), first)
+    both = smc.update(before, second)
+    after = smc.remove(both, second)
+    if both.moves.num_rejuvenations == before.moves.num_rejuvenations:
+        np.testing.assert_allclose(after.weights, before.weights, rtol=1e-9)
+    np.testing.assert_array_equal(after.counts, before.counts)
+
+
+def test_removing_after_moves_agrees_with_enumeration():
+    world = make_world("jail", 1)
+    demonstrations = annotations(world, 20)
+    counts = world.problem.counts(demonstrations[:5])
+    exact = summary(infer_enumerate(world.problem, counts))
+    runs = []
+    for seed in range(4):
+        particles = smc.update(smc.start(world.problem, seed=seed, num_particles=500), demonstrations)
+        runs.append(summary(smc.posterior_of(smc.remove(particles, demonstrations[5:]))))
+    standard_error = np.std(runs, axis=0, ddof=1) / 2
+    floor = np.concatenate([np.full(6, 0.3), np.full(25, 0.02), [0.05]])
+    assert (np.abs(np.mean(runs, axis=0) - exact) <= 8 * standard_error + floor).all()
+
+
+def test_a_surprising_answer_is_tempered():
+    """Thirty contradictory answers at once: several stages, and still the right evidence."""
+    world = make_world("jail", 1)
+    problem = world.problem
+    worst = int(np.argmin(world.expert.policy[33]))
+    counts = problem.counts([Demonstration.annotation(33, worst)] * 30)
+    exact = infer_enumerate(problem, counts)
+    posteriors = [smc.infer_smc(problem, counts, seed=seed, num_particles=500) for seed in range(4)]
+    assert all(posterior.diagnostics.num_rejuvenations > 1 for posterior in posteriors)
+    assert all(posterior.diagnostics.particle_ess >= 250 for posterior in posteriors)
+    evidence = [posterior.log_evidence for posterior in posteriors]
+    assert np.mean(evidence) == pytest.approx(exact.log_evidence, abs=8 * np.std(evidence, ddof=1) / 2 + 0.05)
+
+
+def test_agrees_with_long_chains_on_a_small_grid():
+    world = make_world("random-grid", 1, size=4)
+    counts = world.problem.counts(annotations(world, 40))
+    reference = infer_policywalk(world.problem, counts, sampler="hmc", num_draws=1500, num_chains=4)
+    particles = smc.start(world.problem, num_particles=1000)
+    for demonstration in annotations(world, 40):
+        particles = smc.update(particles, demonstration)
+    assert_accurate(smc.posterior_of(particles), reference)
+
+
+def assert_accurate(posterior, reference) -> None:
+    """Root mean square error of means at most 0.08 posterior standard deviations, standard deviations within 10 %."""
+    std = reference.parameter_std()
+    error = (posterior.mean_parameters() - reference.mean_parameters()) / std
+    ratio = posterior.parameter_std() / std
+    assert np.sqrt(np.mean(error**2)) <= 0.08
+    assert abs(ratio.mean() - 1.0) <= 0.10
+    assert np.sqrt(np.mean((ratio - 1.0) ** 2)) <= 0.10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("name", ["random-8x8", "random-10x10"])
+def test_150_annotations_one_by_one_against_a_long_independent_run(name, seed):
+    world = make_world(name, seed)
+    demonstrations = annotations(world, 150, seed)
+    counts = world.problem.counts(demonstrations)
+    reference = infer_policywalk(
+        world.problem, counts, sampler="hmc", num_warmup=1000, num_draws=4000, num_chains=4, seed=100 + seed
+    )
+    assert reference.diagnostics.r_hat < 1.02
+    particles = smc.start(world.problem, seed=seed)
+    for demonstration in demonstrations:
+        particles = smc.update(particles, demonstration)
+    assert_accurate(smc.posterior_of(particles), reference)
+
+
+def test_refuses_data_that_no_sample_explains():
+    """With an all but infinite beta an action that is never optimal has probability zero."""
+    world = make_world("regret-eig-trap", 0)
+    problem = Problem(world.problem.mdp, PerStateAction(1, 3), Discrete([[0.0, 50.0, 1.0], [0.0, 1.0, 50.0]]), 1e308)
+    with pytest.raises(InferenceError, match="probability zero"):
+        smc.infer_smc(problem, problem.counts(Demonstration.annotation(0, 0)))
+
+
+def test_refuses_to_remove_what_was_not_added():
+    problem = make_world("jail", 0).problem
+    with pytest.raises(InputError, match="only demonstrations that were added"):
+        smc.remove(smc.start(problem, num_particles=200), Demonstration.annotation(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_particles": 10}, "num_particles must"),
+        ({"num_particles": 200, "chain_length": 100}, "12 times chain_length"),
+        ({"ess_threshold": 1.5}, "ess_threshold must lie"),
+        ({"acceptance": float("nan")}, "acceptance must lie"),
+        ({"max_leapfrog": 0}, "max_leapfrog must"),
+    ],
+)
+def test_refuses_settings_out_of_range(settings, message):
+    with pytest.raises(InputError, match=message):
+        smc.start(make_world("jail", 0).problem, **settings)
