@@ -67,7 +67,7 @@ def test_an_mdp_without_transitions_has_no_band():
 
 
 def test_many_identical_actions_still_count_as_links():
-    """300 actions to one neighbour: a count of links in 8 bits would wrap around."""
+    """256 actions to one neighbour: a count of links in 8 bits would wrap around to none."""
     size = 12
     mdp = FiniteMDP.from_function(
         lambda s, a: [(1.0, (5 * s + 1) % size)], num_states=size, num_actions=256, discount=0.9

@@ -45,7 +45,8 @@ class FiniteMDP:
         states where every available action has an empty row. Say False for a state whose action is a real choice
         with its own reward although the episode ends after it.
     missing_mass
-        "error", or "terminates": rows may sum to less than 1, the rest ends the episode.
+        "error", or "terminates": rows may sum to less than 1, the rest ends the episode. Either way a sum within 1e-6
+        of 1 is made 1, and an empty row ends the episode.
     termination
         `[S, A]` chance that the episode ends after this step, in addition to the rows; then sums must be 1.
     state_labels, action_labels
