@@ -11,6 +11,8 @@ from mdp.random_mdps import varied_mdps
 
 from journeyman.mdp import kernels
 from journeyman.mdp.ordering import band_order
+from journeyman.mdp.rows import Rows
+from journeyman.mdp.shared_rows import shared_rows
 
 CASES = 25
 
@@ -38,6 +40,14 @@ def packed(order):
     return order.rows.indptr, order.rows.next_states, order.rows.probabilities
 
 
+def split(order):
+    return *order.shared.common, *order.shared.extra
+
+
+def split_off_diagonal(order):
+    return *order.off_diagonal.common, *order.off_diagonal.extra, order.gain
+
+
 def test_backup():
     for rng, mdp, P, available, order in cases(1):
         reward, V = random_reward(rng, mdp), rng.normal(size=mdp.num_states)
@@ -61,7 +71,7 @@ def test_improve_changes_exactly_where_another_action_is_better():
         reward, V = random_reward(rng, mdp), rng.normal(size=mdp.num_states)
         start = np.array([rng.choice(np.flatnonzero(mask)) for mask in available])
         pi, Q = start.copy(), np.full(available.shape, np.nan)
-        num_changes, residual, largest = kernels.improve(*packed(order), available, mdp.discount, reward, V, pi, Q)
+        num_changes, residual, largest = kernels.improve(*split(order), available, reward, V, pi, Q)
         expected = twins.q_values(P, available, mdp.discount, reward, V)
         here = np.arange(mdp.num_states)
         assert_near(Q[available], expected[available])
@@ -74,13 +84,12 @@ def test_improve_changes_exactly_where_another_action_is_better():
 
 def test_improve_leaves_a_policy_that_is_best_up_to_rounding():
     """Two actions that differ in the last digits must not alternate for ever."""
-    indptr, next_states = np.array([0, 1, 2]), np.zeros(2, dtype=np.int32)
-    probabilities, available = np.array([1.0, 1.0]), np.ones((1, 2), dtype=bool)
+    rows = Rows(1, 2, np.array([0, 1, 2]), np.zeros(2, dtype=np.int32), np.array([1.0, 1.0]))
+    available = np.ones((1, 2), dtype=bool)
+    common, extra, _ = shared_rows(rows, available, 0.9)
     pi, Q = np.array([0]), np.empty((1, 2))
     reward = np.array([[1.0, 1.0 + 4e-14]])
-    num_changes, *_ = kernels.improve(
-        indptr, next_states, probabilities, available, 0.9, reward, np.array([10.0]), pi, Q
-    )
+    num_changes, *_ = kernels.improve(*common, *extra, available, reward, np.array([10.0]), pi, Q)
     assert (num_changes, pi[0]) == (0, 0)
 
 
@@ -97,7 +106,7 @@ def test_sweep_one(is_backward):
     for rng, mdp, P, available, order in cases(5):
         reward, start = random_reward(rng, mdp), rng.normal(size=mdp.num_states)
         V = start.copy()
-        change = kernels.sweep_one(*order.off_diagonal, available, reward, V, is_backward)
+        change = kernels.sweep_one(*split_off_diagonal(order), available, reward, V, is_backward)
         expected = twins.gauss_seidel_sweep(P, available, mdp.discount, reward, start, is_backward)
         assert_near(V, expected)
         assert change == pytest.approx(np.abs(expected - start).max(), abs=1e-10 * (1 + np.abs(expected).max()))
@@ -110,8 +119,8 @@ def test_sweep_lanes(is_backward):
         rewards, start = random_reward(rng, mdp, num_lanes), rng.normal(size=(num_lanes, mdp.num_states))
         V = start.T.copy()
         lanes = np.ascontiguousarray(np.moveaxis(rewards, 0, -1))
-        q, best, change = np.empty(num_lanes), np.empty(num_lanes), np.empty(num_lanes)
-        kernels.sweep_lanes(*order.off_diagonal, available, lanes, V, is_backward, q, best, change)
+        shared, q, best, change = np.empty((4, num_lanes))
+        kernels.sweep_lanes(*split_off_diagonal(order), available, lanes, V, is_backward, shared, q, best, change)
         for m in range(num_lanes):
             expected = twins.gauss_seidel_sweep(P, available, mdp.discount, rewards[m], start[m], is_backward)
             assert_near(V[:, m], expected)
@@ -126,7 +135,7 @@ def test_value_iteration_takes_so_many_sweeps_in_turning_directions(num_rewards)
     for rng, mdp, P, available, order in cases(7, 8):
         rewards, start = random_reward(rng, mdp, num_rewards), rng.normal(size=(num_rewards, mdp.num_states))
         values, iterations = start.copy(), np.zeros(num_rewards, dtype=np.int64)
-        kernels.value_iteration(*order.off_diagonal, available, rewards, values, 8, 0.0, 3, iterations)
+        kernels.value_iteration(*split_off_diagonal(order), available, rewards, values, 8, 0.0, 3, iterations)
         assert (iterations <= 3).all() and (iterations > 0).all()  # fewer only if nothing changes at all
         for m in range(num_rewards):
             expected = start[m]
@@ -141,7 +150,7 @@ def test_value_iteration_stops_where_it_says(num_rewards):
     for rng, mdp, P, available, order in cases(8, 10):
         rewards, values = random_reward(rng, mdp, num_rewards), np.zeros((num_rewards, mdp.num_states))
         iterations = np.zeros(num_rewards, dtype=np.int64)
-        kernels.value_iteration(*order.off_diagonal, available, rewards, values, 8, 1e-6, 10**6, iterations)
+        kernels.value_iteration(*split_off_diagonal(order), available, rewards, values, 8, 1e-6, 10**6, iterations)
         assert (iterations < 10**6).all()
         for m in range(num_rewards):
             exact, error = twins.optimal_values(P, available, mdp.discount, rewards[m])
@@ -154,7 +163,7 @@ def test_read_off():
         rewards, values = random_reward(rng, mdp, 3), rng.normal(size=(3, mdp.num_states))
         policies = np.tile(np.argmax(available, axis=1), (3, 1))
         residuals, largest = np.empty(3), np.empty(3)
-        kernels.read_off(*packed(order), available, mdp.discount, rewards, values, policies, residuals, largest)
+        kernels.read_off(*split(order), available, rewards, values, policies, residuals, largest)
         for m in range(3):
             Q = twins.q_values(P, available, mdp.discount, rewards[m], values[m])
             np.testing.assert_array_equal(policies[m], twins.lowest_optimal(Q))
@@ -181,8 +190,8 @@ def test_policy_iteration_finds_the_best_of_all_policies(has_policy):
         values, policies = np.zeros((2, mdp.num_states)), np.tile(np.argmax(available, axis=1), (2, 1))
         residuals, largest, iterations = np.empty(2), np.empty(2), np.zeros(2, dtype=np.int64)
         kernels.policy_iteration(
-            *packed(order), available, mdp.discount, rewards, values, policies, has_policy, order.lower, order.upper,
-            1000, residuals, largest, iterations,
+            *packed(order), mdp.discount, *split(order), available, rewards, values, policies, has_policy, order.lower,
+            order.upper, 1000, residuals, largest, iterations,
         )  # fmt: skip
         for m in range(2):
             expected = twins.best_of_all_policies(P, available, mdp.discount, rewards[m])

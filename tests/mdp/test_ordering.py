@@ -45,11 +45,17 @@ def test_self_loops_are_taken_out_exactly():
         P = twins.dense(mdp)[order.permutation][:, :, order.permutation]
         here = np.arange(mdp.num_states)
         gain = 1 / (1 - mdp.discount * P[here, :, here])
-        np.testing.assert_allclose(order.off_diagonal.gain, gain.ravel(), rtol=1e-12)
+        np.testing.assert_allclose(order.gain, gain, rtol=1e-12)
         P[here, :, here] = 0.0
-        weights = dense_rows(order.off_diagonal, order.off_diagonal.weights, mdp.available.size, mdp.num_states)
-        expected = (mdp.discount * P * gain[..., None]).reshape(weights.shape)
-        np.testing.assert_allclose(weights, expected, rtol=1e-12)
+        np.testing.assert_allclose(dense_split(order.off_diagonal, order.available), mdp.discount * P, rtol=1e-12)
+
+
+def dense_split(shared, available):
+    """Common plus extra rows as one dense array `[S, A, S]`; what is common only counts where an action exists."""
+    num_states, num_actions = shared.loops.shape
+    common = dense_rows(shared.common, shared.common.weights, num_states, num_states)
+    extra = dense_rows(shared.extra, shared.extra.weights, num_states * num_actions, num_states)
+    return common[:, None] * available[:, :, None] + extra.reshape(num_states, num_actions, num_states)
 
 
 def test_a_grid_has_a_narrow_band():
@@ -86,7 +92,7 @@ def test_the_order_is_computed_once():
 def test_shared_and_extra_rows_give_back_the_rows():
     for _, mdp in varied_mdps(25, seed=803):
         S, A = mdp.num_states, mdp.num_actions
-        P, split = mdp.discount * twins.dense(mdp), shared_rows(mdp)
+        P, split = mdp.discount * twins.dense(mdp), shared_rows(mdp.rows, mdp.available, mdp.discount)
         common = dense_rows(split.common, split.common.weights, S, S)
         extra = dense_rows(split.extra, split.extra.weights, S * A, S).reshape(S, A, S)
         rebuilt = np.where(mdp.available[:, :, None], common[:, None] + extra, 0.0)
@@ -99,6 +105,7 @@ def test_shared_and_extra_rows_give_back_the_rows():
 
 @pytest.mark.parametrize("size", [3, 6])
 def test_in_a_gridworld_actions_add_at_most_one_entry_each(size):
-    split = shared_rows(gridworld(size, size))
+    mdp = gridworld(size, size)
+    split = shared_rows(mdp.rows, mdp.available, mdp.discount)
     inner = np.diff(split.extra.indptr).reshape(size, size, 5)[1:-1, 1:-1]
     assert (inner <= 1).all()

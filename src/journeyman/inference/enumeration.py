@@ -34,12 +34,12 @@ NUM_POINTS = {1: 2**14, 2: 2**15, 3: 2**16}
 MAX_POINTS = 2**22
 NUM_SHIFTS = 8
 BITS = 30  # of a coordinate of the net
-SEARCH_POINTS = 2**12  # of one coarse net
+SEARCH_POINTS = 2**13  # of one coarse net
 MAX_SEARCHES = 30
 ENOUGH_SHARE = 0.2  # of the points being effective, at which there is no need to close in
 SPARED_MASS = 1e-9  # of the posterior that may lie outside the box
-MARGIN = 0.25  # of a box's width, added on both sides
-MIN_VISIBLE = 200  # effective points that a coarse net needs to see anything
+MARGIN = 0.1  # of a box's width, added on both sides
+MIN_VISIBLE = 40  # effective points that a coarse net needs to see anything
 MIN_EFFECTIVE = 1000  # effective points below which we warn
 NUM_STANDARD_ERRORS = 4.0  # that the stated error stands for
 MAX_ERROR = 0.02  # in posterior standard deviations, or in log evidence
@@ -132,7 +132,9 @@ def infer_enumerate(
     else:
         size = checked_size(num_points, problem.prior.num_parameters)
         box = found_box(problem, counts, seed, num_threads)
-        points = net(problem, counts, box, size, seed, num_threads)
+        rng = np.random.default_rng(seed)
+        unit = sobol_net(rng, size, problem.prior.num_parameters, num_shifts=NUM_SHIFTS)
+        points = points_in(box, unit, problem, counts, num_threads)
         error_bound = spread_of_shifts(points)
         warnings = net_warnings(points.weights(), error_bound)
     weights = points.weights()
@@ -163,24 +165,19 @@ def checked_size(num_points: int | None, dimension: int) -> int:
     return 1 << (size - 1).bit_length()
 
 
-def net(
-    problem: Problem,
-    counts: IntArray,
-    box: Box,
-    size: int,
-    seed: int,
-    num_threads: int | None,
-    num_shifts: int = NUM_SHIFTS,
-) -> Points:
-    """Return a Sobol net in a box, in `num_shifts` digital shifts one after the other, with masses and likelihoods."""
-    dimension = box.low.size
+def sobol_net(rng: np.random.Generator, size: int, dimension: int, *, num_shifts: int) -> FloatArray:
+    """Return `num_shifts` digital shifts of a Sobol net, one after the other: `[size, D]` strictly between 0 and 1."""
     per_shift = size // num_shifts
-    sobol = qmc.Sobol(dimension, scramble=False, bits=BITS).random_base2(per_shift.bit_length() - 1)
-    digits = np.rint(sobol * 2**BITS).astype(np.int64)
-    shifts = np.random.default_rng(seed).integers(2**BITS, size=(num_shifts, 1, dimension))
-    unit = ((digits ^ shifts).reshape(-1, dimension) + 0.5) / 2**BITS  # strictly between 0 and 1
+    plain = qmc.Sobol(dimension, scramble=False, bits=BITS).random_base2(per_shift.bit_length() - 1)
+    digits = np.rint(plain * 2**BITS).astype(np.int64)
+    shifts = rng.integers(2**BITS, size=(num_shifts, 1, dimension))
+    return np.asarray(((digits ^ shifts).reshape(-1, dimension) + 0.5) / 2**BITS)
+
+
+def points_in(box: Box, unit: FloatArray, problem: Problem, counts: IntArray, num_threads: int | None) -> Points:
+    """Spread points of the unit cube `[M, D]` over a box, with equal prior masses."""
     z = ndtri(box.low + (box.high - box.low) * unit)
-    log_prior = np.full(size, np.log(box.volume) - np.log(size))
+    log_prior = np.full(len(unit), np.log(box.volume) - np.log(len(unit)))
     return weighed(problem, counts, problem.prior.from_unconstrained(z), log_prior, num_threads)
 
 
@@ -207,11 +204,12 @@ def found_box(problem: Problem, counts: IntArray, seed: int, num_threads: int | 
     dimension = problem.prior.num_parameters
     box = Box(np.zeros(dimension), np.ones(dimension))
     for search in range(MAX_SEARCHES):
-        points = net(problem, counts, box, SEARCH_POINTS, seed + search, num_threads, num_shifts=1)
+        unit = sobol_net(np.random.default_rng([seed, search]), SEARCH_POINTS, dimension, num_shifts=1)
+        points = points_in(box, unit, problem, counts, num_threads)
         power = visible_power(points)
         if power == 1.0 and effective_size(points.weights()) > ENOUGH_SHARE * SEARCH_POINTS:
             break
-        smaller = shrunk(box, problem, points, points.weights(power))
+        smaller = shrunk(box, unit, points.weights(power))
         is_settled = power == 1.0 and smaller.volume > 0.5 * box.volume
         box = smaller
         if is_settled:
@@ -228,3 +226,51 @@ def visible_power(points: Points) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if effective_size(points.weights(middle)) >= MIN_VISIBLE else (low, middle)
     return low
+
+
+def shrunk(box: Box, unit: FloatArray, weights: FloatArray) -> Box:
+    """Cut off the ends of each coordinate that hold next to nothing, and leave a margin."""
+    low, high = np.empty_like(box.low), np.empty_like(box.high)
+    spared = SPARED_MASS / (2 * low.size)
+    for d in range(low.size):
+        order = np.argsort(unit[:, d])
+        first = unit[order[np.searchsorted(np.cumsum(weights[order]), spared)], d]
+        last = unit[order[::-1][np.searchsorted(np.cumsum(weights[order[::-1]]), spared)], d]
+        margin = MARGIN * (last - first) + 1.0 / len(unit)
+        width = box.high[d] - box.low[d]
+        low[d] = box.low[d] + width * max(first - margin, 0.0)
+        high[d] = box.low[d] + width * min(last + margin, 1.0)
+    return Box(low, high)
+
+
+def spread_of_shifts(points: Points) -> float:
+    """Return the largest error of log evidence, and of means in posterior standard deviations, from the shifts' spread."""
+    weights = points.weights()
+    mean = weights @ points.theta
+    std = np.sqrt(weights @ (points.theta - mean) ** 2)
+    estimates = []
+    for part in np.split(np.arange(len(weights)), NUM_SHIFTS):
+        mass = float(weights[part].sum())
+        estimates.append([mass * NUM_SHIFTS, *(weights[part] @ ((points.theta[part] - mean) / std)) * NUM_SHIFTS])
+    return float(NUM_STANDARD_ERRORS * np.std(estimates, axis=0, ddof=1).max() / np.sqrt(NUM_SHIFTS))
+
+
+def effective_size(weights: FloatArray) -> float:
+    """Return Kish's effective number of weights."""
+    return float(1.0 / (weights**2).sum())
+
+
+def net_warnings(weights: FloatArray, error: float) -> tuple[str, ...]:
+    """Say whether there are too few points, with advice."""
+    warnings = []
+    if effective_size(weights) < min(MIN_EFFECTIVE, len(weights) / 4):
+        warnings.append(
+            f"only {effective_size(weights):.0f} of {len(weights)} points lie in the posterior: it is too narrow for them. "
+            "Raise num_points, or use 'smc'."
+        )
+    if not error <= MAX_ERROR:
+        warnings.append(
+            f"means (in posterior standard deviations) or log evidence may be off by {error:.2g}, above {MAX_ERROR}. "
+            "Raise num_points, or use 'smc'."
+        )
+    return tuple(warnings)

@@ -548,8 +548,21 @@ def hmc_trajectory(model, data, work, z, log_density, gradient, momentum, scales
 
 @njit(cache=True, nogil=True)
 def move_chains(
-    model, data, work, positions, values, policies, momenta, uniforms, scales, steps, num_steps, kept_positions,
-    kept_values, kept_policies, acceptance,
+    model,
+    data,
+    work,
+    positions,
+    values,
+    policies,
+    momenta,
+    uniforms,
+    scales,
+    steps,
+    num_steps,
+    kept_positions,
+    kept_values,
+    kept_policies,
+    acceptance,
 ):
     """Run M chains of P Hamiltonian moves, keeping every state: positions `[M, D]` give the starts.
 

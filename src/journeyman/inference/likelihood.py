@@ -1,6 +1,6 @@
 """The likelihood of demonstrated actions, straight from its formula.
 
-    log p(D | theta) = sum over s, a of n(s, a) log pi(a | s),   pi(. | s) = softmax of beta Q(s, .)
+log p(D | theta) = sum over s, a of n(s, a) log pi(a | s),   pi(. | s) = softmax of beta Q(s, .)
 """
 
 import numpy as np

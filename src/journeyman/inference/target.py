@@ -165,7 +165,7 @@ def model_of(problem: Problem, is_dense: bool) -> Model:
             "Use inference 'enumerate' or 'smc' for a Discrete prior."
         )
     features = sparse.csr_array(features)
-    common, extra, loops = shared_rows(mdp)
+    common, extra, loops = shared_rows(mdp.rows, mdp.available, mdp.discount)
     return Model(
         *common,
         *extra,
@@ -183,9 +183,7 @@ def model_of(problem: Problem, is_dense: bool) -> Model:
     )
 
 
-def data_of(
-    problem: Problem, counts: ArrayLike | Iterable[Demonstration] | None, *, is_change: bool = False
-) -> Data:
+def data_of(problem: Problem, counts: ArrayLike | Iterable[Demonstration] | None, *, is_change: bool = False) -> Data:
     """Return the states with data; counts may be fractional, and only a change of counts may be negative."""
     num_states, num_actions = problem.mdp.num_states, problem.mdp.num_actions
     if counts is None:

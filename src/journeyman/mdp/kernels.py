@@ -38,19 +38,33 @@ def q_values(indptr, next_states, probabilities, available, discount, rewards, v
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def improve(indptr, next_states, probabilities, available, discount, reward, V, pi, Q):
+def row_sum(row, indptr, next_states, weights, V):
+    """Return the sum of weights * V over the entries of a row."""
+    total = 0.0
+    for k in range(indptr[row], indptr[row + 1]):
+        total += weights[k] * V[next_states[k]]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def improve(
+    common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward, V, pi, Q
+):
     """Fill Q `[S, A]`, and change pi where another action is better by more than rounding.
 
-    Returns (number of changes, max over s of |max_a Q(s, a) - V(s)|, max |Q|).
+    Rows are discounted and split as in `shared_rows`. Returns (number of changes, max over s of
+    |max_a Q(s, a) - V(s)|, max |Q|).
     """
     num_states, num_actions = available.shape
     residual = 0.0
     largest = 0.0
     for s in range(num_states):
         best = -np.inf
+        shared = row_sum(s, common_indptr, common_next, common_weights, V)
         for a in range(num_actions):
             if available[s, a]:
-                q = backup(s, a, indptr, next_states, probabilities, num_actions, discount, reward, V)
+                r = reward[s, a] if reward.shape[1] > 1 else reward[s, 0]
+                q = r + (shared + row_sum(s * num_actions + a, extra_indptr, extra_next, extra_weights, V))
                 Q[s, a] = q
                 best = max(best, q)
                 largest = max(largest, abs(q))
@@ -84,36 +98,63 @@ def choose_lowest_optimal(available, Q, largest, pi):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sweep_one(indptr, next_states, weights, gain, available, reward, V, is_backward):
+def sweep_one(
+    common_indptr,
+    common_next,
+    common_weights,
+    extra_indptr,
+    extra_next,
+    extra_weights,
+    gain,
+    available,
+    reward,
+    V,
+    is_backward,
+):
     """One Gauss-Seidel sweep of value iteration in place, on rows without self-loops; returns the largest change of V.
 
     With a chance p of staying in s, the best value of s given its neighbours is max over a of
-    (r + discount * sum over s' != s of p(s') V(s')) / (1 - discount * p): `gain` `[S * A]` is 1 / (1 - discount p), and
-    `weights` are discount * p(s') * gain. Staying for ever then costs one step instead of many.
-    """
+    (r + discount * sum over s' != s of p(s') V(s')) / (1 - discount * p), and `gain` `[S, A]` is 1 / (1 - discount p).
+    Staying for ever then costs one step instead of many.
+    """  # fmt: skip
     num_states, num_actions = available.shape
     change = 0.0
     for i in range(num_states):
         s = num_states - 1 - i if is_backward else i
         best = -np.inf
+        shared = row_sum(s, common_indptr, common_next, common_weights, V)
         for a in range(num_actions):
             if available[s, a]:
-                row = s * num_actions + a
-                q = gain[row] * (reward[s, a] if reward.shape[1] > 1 else reward[s, 0])
-                for k in range(indptr[row], indptr[row + 1]):
-                    q += weights[k] * V[next_states[k]]
-                best = max(best, q)
+                r = reward[s, a] if reward.shape[1] > 1 else reward[s, 0]
+                q = r + (shared + row_sum(s * num_actions + a, extra_indptr, extra_next, extra_weights, V))
+                best = max(best, q * gain[s, a])
         change = max(change, abs(best - V[s]))
         V[s] = best
     return change
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sweep_lanes(indptr, next_states, weights, gain, available, reward, V, is_backward, q, best, change):
-    """`sweep_one` for L rewards at once: reward `[S, R, L]`, V `[S, L]`; q, best `[L]` are scratch.
+def sweep_lanes(
+    common_indptr,
+    common_next,
+    common_weights,
+    extra_indptr,
+    extra_next,
+    extra_weights,
+    gain,
+    available,
+    reward,
+    V,
+    is_backward,
+    shared,
+    q,
+    best,
+    change,
+):
+    """`sweep_one` for L rewards at once: reward `[S, R, L]`, V `[S, L]`; shared, q, best `[L]` are scratch.
 
     The rows are read once for all lanes, and the inner loops become vector instructions.
-    """
+    """  # fmt: skip
     num_states, num_actions = available.shape
     num_lanes = V.shape[1]
     change[:] = 0.0
@@ -121,20 +162,24 @@ def sweep_lanes(indptr, next_states, weights, gain, available, reward, V, is_bac
         s = num_states - 1 - i if is_backward else i
         for lane in range(num_lanes):
             best[lane] = -np.inf
+            shared[lane] = 0.0
+        for k in range(common_indptr[s], common_indptr[s + 1]):
+            weight, n = common_weights[k], common_next[k]
+            for lane in range(num_lanes):
+                shared[lane] += weight * V[n, lane]
         for a in range(num_actions):
             if available[s, a]:
                 row = s * num_actions + a
-                factor = gain[row]
                 r = a if reward.shape[1] > 1 else 0
                 for lane in range(num_lanes):
-                    q[lane] = factor * reward[s, r, lane]
-                for k in range(indptr[row], indptr[row + 1]):
-                    weight = weights[k]
-                    n = next_states[k]
+                    q[lane] = reward[s, r, lane] + shared[lane]
+                for k in range(extra_indptr[row], extra_indptr[row + 1]):
+                    weight, n = extra_weights[k], extra_next[k]
                     for lane in range(num_lanes):
                         q[lane] += weight * V[n, lane]
+                factor = gain[s, a]
                 for lane in range(num_lanes):
-                    best[lane] = max(best[lane], q[lane])
+                    best[lane] = max(best[lane], factor * q[lane])
         for lane in range(num_lanes):
             change[lane] = max(change[lane], abs(best[lane] - V[s, lane]))
             V[s, lane] = best[lane]
@@ -142,8 +187,9 @@ def sweep_lanes(indptr, next_states, weights, gain, available, reward, V, is_bac
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def value_iteration(
-    indptr, next_states, weights, gain, available, rewards, values, num_lanes, tolerance, max_sweeps, iterations
-):
+    common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, gain, available, rewards,
+    values, num_lanes, tolerance, max_sweeps, iterations,
+):  # fmt: skip
     """Sweep each reward until V changes by at most `tolerance * (1 + max |V|)`; then |T V - V| <= discount * change.
 
     Rewards are taken up to `num_lanes` at a time; fewer than four go one by one. Sweeps alternate their direction, so
@@ -160,11 +206,15 @@ def value_iteration(
                 V[s, lane] = values[done + lane, s]
                 for r in range(width):
                     reward[s, r, lane] = rewards[done + lane, s, r]
-        q, best, change = np.empty(num_lanes), np.empty(num_lanes), np.empty(num_lanes)
+        shared, q = np.empty(num_lanes), np.empty(num_lanes)
+        best, change = np.empty(num_lanes), np.empty(num_lanes)
         sweeps = 0
         is_settled = False
         while sweeps < max_sweeps and not is_settled:
-            sweep_lanes(indptr, next_states, weights, gain, available, reward, V, sweeps % 2 == 1, q, best, change)
+            sweep_lanes(
+                common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, gain, available,
+                reward, V, sweeps % 2 == 1, shared, q, best, change,
+            )  # fmt: skip
             sweeps += 1
             is_settled = change.max() <= tolerance  # cheap; scaled by the values only when they matter
             if not is_settled and sweeps % 4 == 0:
@@ -180,7 +230,10 @@ def value_iteration(
     for m in range(done, num_rewards):
         sweeps = 0
         while sweeps < max_sweeps:
-            step = sweep_one(indptr, next_states, weights, gain, available, rewards[m], values[m], sweeps % 2 == 1)
+            step = sweep_one(
+                common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, gain, available,
+                rewards[m], values[m], sweeps % 2 == 1,
+            )  # fmt: skip
             sweeps += 1
             if step <= tolerance or step <= tolerance * (1.0 + np.abs(values[m]).max()):
                 break
@@ -188,13 +241,17 @@ def value_iteration(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def read_off(indptr, next_states, probabilities, available, discount, rewards, values, policies, residuals, largest):
+def read_off(
+    common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, rewards, values,
+    policies, residuals, largest,
+):  # fmt: skip
     """Set the policies `[M, S]` from the values, with the Bellman residuals and max |Q| `[M]`."""
     Q = np.empty(available.shape)
     for m in range(rewards.shape[0]):
         _, residuals[m], largest[m] = improve(
-            indptr, next_states, probabilities, available, discount, rewards[m], values[m], policies[m], Q
-        )
+            common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available,
+            rewards[m], values[m], policies[m], Q,
+        )  # fmt: skip
         choose_lowest_optimal(available, Q, largest[m], policies[m])
 
 
@@ -248,22 +305,10 @@ def solve_banded(indptr, next_states, probabilities, num_actions, discount, rewa
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def policy_iteration(
-    indptr,
-    next_states,
-    probabilities,
-    available,
-    discount,
-    rewards,
-    values,
-    policies,
-    has_policy,
-    lower,
-    upper,
-    max_iterations,
-    residuals,
-    largest,
+    indptr, next_states, probabilities, discount, common_indptr, common_next, common_weights, extra_indptr, extra_next,
+    extra_weights, available, rewards, values, policies, has_policy, lower, upper, max_iterations, residuals, largest,
     iterations,
-):
+):  # fmt: skip
     """Solve each reward by policy iteration with exact evaluation, from its policy or, without one, its values."""
     num_states = available.shape[0]
     band = np.empty((num_states, lower + 1 + upper))
@@ -271,7 +316,10 @@ def policy_iteration(
     for m in range(rewards.shape[0]):
         V, pi, reward = values[m], policies[m], rewards[m]
         if not has_policy:
-            improve(indptr, next_states, probabilities, available, discount, reward, V, pi, Q)
+            improve(
+                common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward,
+                V, pi, Q,
+            )  # fmt: skip
         num_changes, count = 1, 0
         while num_changes > 0 and count < max_iterations:
             solve_banded(
@@ -279,8 +327,9 @@ def policy_iteration(
             )
             count += 1
             num_changes, residuals[m], largest[m] = improve(
-                indptr, next_states, probabilities, available, discount, reward, V, pi, Q
-            )
+                common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward,
+                V, pi, Q,
+            )  # fmt: skip
         iterations[m] = count
         choose_lowest_optimal(available, Q, largest[m], pi)
 

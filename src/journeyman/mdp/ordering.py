@@ -12,27 +12,25 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from journeyman.mdp import kernels
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.rows import Rows
-from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray
+from journeyman.mdp.shared_rows import SharedRows, shared_rows, without_loops
+from journeyman.types import BoolArray, FloatArray, IntArray
 
 WARM_TOLERANCE, WARM_SWEEPS = 1e-3, 100
 
 
-class OffDiagonal(NamedTuple):
-    """Rows without self-loops, scaled as `kernels.sweep_one` wants them."""
-
-    indptr: IntArray
-    next_states: AnyArray
-    weights: FloatArray
-    gain: FloatArray
-
-
 class Ordering(NamedTuple):
-    """New state i is old state permutation[i]; next states lie within i - lower .. i + upper."""
+    """New state i is old state permutation[i]; next states lie within i - lower .. i + upper.
+
+    `shared` are the rows split into what actions share and add, `off_diagonal` the same without self-loops, `gain`
+    `[S, A]` is 1 / (1 - discount * chance of staying).
+    """
 
     permutation: IntArray
     inverse: IntArray
     rows: Rows
-    off_diagonal: OffDiagonal
+    shared: SharedRows
+    off_diagonal: SharedRows
+    gain: FloatArray
     available: BoolArray
     lower: int
     upper: int
@@ -77,27 +75,19 @@ def _band_order(mdp: FiniteMDP) -> Ordering:
     rows = rows._replace(next_states=inverse[mdp.rows.next_states[entry]].astype(np.int32))
     source = np.repeat(np.arange(num_states), np.diff(rows.indptr[::num_actions]))
     distance = rows.next_states - source
+    available = np.ascontiguousarray(mdp.available[permutation])
+    shared = shared_rows(rows, available, mdp.discount)
     return Ordering(
         permutation=permutation,
         inverse=inverse,
         rows=rows,
-        off_diagonal=_off_diagonal(rows, distance == 0, mdp.discount),
-        available=np.ascontiguousarray(mdp.available[permutation]),
+        shared=shared,
+        off_diagonal=without_loops(shared),
+        gain=1.0 / (1.0 - shared.loops),
+        available=available,
         lower=max(0, int(-distance.min(initial=0))),
         upper=max(0, int(distance.max(initial=0))),
     )
-
-
-def _off_diagonal(rows: Rows, is_self_loop: BoolArray, discount: float) -> OffDiagonal:
-    num_rows = rows.indptr.size - 1
-    row = np.repeat(np.arange(num_rows), np.diff(rows.indptr))
-    staying = np.bincount(row[is_self_loop], weights=rows.probabilities[is_self_loop], minlength=num_rows)
-    gain = np.asarray(1.0 / (1.0 - discount * staying), dtype=np.float64)
-    row = row[~is_self_loop]
-    indptr = np.zeros(num_rows + 1, dtype=np.int64)
-    np.cumsum(np.bincount(row, minlength=num_rows), out=indptr[1:])
-    weights = discount * rows.probabilities[~is_self_loop] * gain[row]
-    return OffDiagonal(indptr, np.ascontiguousarray(rows.next_states[~is_self_loop]), weights, gain)
 
 
 def take_rows(rows: Rows, chosen: IntArray) -> tuple[Rows, IntArray]:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from journeyman.mdp.model import FiniteMDP
-from journeyman.types import AnyArray, FloatArray, IntArray
+from journeyman.mdp.rows import Rows
+from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
 class SparseRows(NamedTuple):
@@ -30,34 +30,47 @@ class SharedRows(NamedTuple):
     loops: FloatArray
 
 
-def shared_rows(mdp: FiniteMDP) -> SharedRows:
-    """Split the rows of `mdp`; common plus extra gives them back up to one rounding."""
-    num_states, num_actions = mdp.num_states, mdp.num_actions
-    row = np.repeat(np.arange(num_states * num_actions), np.diff(mdp.rows.indptr))
-    state, next_state = row // num_actions, mdp.rows.next_states.astype(np.int64)
-    weight = mdp.discount * mdp.rows.probabilities
-    order = np.lexsort((next_state, state))
+def shared_rows(rows: Rows, available: BoolArray, discount: float) -> SharedRows:
+    """Split rows, of unavailable actions empty; common plus extra gives them back up to one rounding."""
+    num_states, num_actions = available.shape
+    row = np.repeat(np.arange(num_states * num_actions), np.diff(rows.indptr))
+    state, next_state = row // num_actions, rows.next_states.astype(np.int64)
+    weight = discount * rows.probabilities
+    is_loop = state == next_state
+    loops: FloatArray = np.zeros(num_states * num_actions)
+    loops[row[is_loop]] = weight[is_loop]
+    pair = state * num_states + next_state
+    order = np.argsort(pair, kind="stable")
     is_first = np.ones(order.size, dtype=bool)
-    is_first[1:] = np.diff(state[order] * num_states + next_state[order]) != 0
+    is_first[1:] = np.diff(pair[order]) != 0
     starts = np.flatnonzero(is_first)
     group = np.empty(order.size, dtype=np.int64)
     group[order] = np.cumsum(is_first) - 1
     shared = np.zeros(starts.size)
     if starts.size:
         size = np.diff(np.append(starts, order.size))
-        is_shared = size == mdp.available.sum(axis=1)[state[order[starts]]]
+        is_shared = size == available.sum(axis=1)[state[order[starts]]]
         shared = np.where(is_shared, np.minimum.reduceat(weight[order], starts), 0.0)
     kept = shared > 0
     common = _packed(state[order[starts]][kept], next_state[order[starts]][kept], shared[kept], num_states)
     left = weight - shared[group] if starts.size else weight
     extra = _packed(row[left > 0], next_state[left > 0], left[left > 0], num_states * num_actions)
-    is_loop = state == next_state
-    loops: FloatArray = np.zeros(num_states * num_actions)
-    loops[row[is_loop]] = weight[is_loop]
     return SharedRows(common, extra, loops.reshape(num_states, num_actions))
 
 
-def _packed(row: IntArray, next_state: IntArray, weight: FloatArray, num_rows: int) -> SparseRows:
+def without_loops(shared: SharedRows) -> SharedRows:
+    """Return the same rows without the chance of staying, which `loops` still holds."""
+    num_actions = shared.loops.shape[1]
+    return SharedRows(_without(shared.common, 1), _without(shared.extra, num_actions), shared.loops)
+
+
+def _without(rows: SparseRows, rows_per_state: int) -> SparseRows:
+    row = np.repeat(np.arange(rows.indptr.size - 1), np.diff(rows.indptr))
+    kept = row // rows_per_state != rows.next_states
+    return _packed(row[kept], rows.next_states[kept], rows.weights[kept], rows.indptr.size - 1)
+
+
+def _packed(row: IntArray, next_state: AnyArray, weight: FloatArray, num_rows: int) -> SparseRows:
     """Pack entries that are sorted by row."""
     indptr = np.zeros(num_rows + 1, dtype=np.int64)
     np.cumsum(np.bincount(row, minlength=num_rows), out=indptr[1:])

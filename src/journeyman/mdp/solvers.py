@@ -28,7 +28,7 @@ from journeyman.types import FloatArray, IntArray, any_array, float_array, real_
 MAX_DIRECT_WORK = 1e6  # multiplications of one banded elimination; above it sweeps win
 MAX_POLICY_ITERATIONS = 1000
 FIRST_SWEEPS, FIRST_TOLERANCE = 12, 1e-2  # what comes before policy iteration
-LANES = 32  # rewards swept at once
+LANES = 32  # rewards swept at once, at most
 METHODS = ("auto", "direct", "sweeps")
 
 
@@ -134,31 +134,32 @@ def solve_batch(
             f"rewards must lead to values below {LARGEST_VALUE:g}, got rewards up to {np.abs(batch).max():g} "
             f"with discount {mdp.discount}. Scale them down, or use a smaller discount."
         )
-    model = (order.rows.indptr, order.rows.next_states, order.rows.probabilities, order.available, mdp.discount)
-    off_diagonal = (*order.off_diagonal, order.available)
+    rows = (order.rows.indptr, order.rows.next_states, order.rows.probabilities, mdp.discount)
+    shared = (*order.shared.common, *order.shared.extra, order.available)
+    off_diagonal = (*order.off_diagonal.common, *order.off_diagonal.extra, order.gain, order.available)
+    lanes = _lanes(num_rewards)
     sweep_tolerance, sweep_limit = FIRST_TOLERANCE, FIRST_SWEEPS
     if not is_direct:
         sweep_tolerance = max(0.5 * tol * (1.0 - contraction), (4 + longest) * 2.0**-52)  # no finer than rounding
         sweep_limit = max_iterations or _sweep_limit(contraction, sweep_tolerance)
 
     def solve_part(groups: range) -> None:
-        at = slice(groups.start * LANES, min(groups.stop * LANES, num_rewards))
+        at = slice(groups.start * lanes, min(groups.stop * lanes, num_rewards))
         if has_policy and not is_direct:
             order.evaluate(mdp.discount, batch[at], policies[at], values[at])
         if not (has_policy and is_direct):
             kernels.value_iteration(
-                *off_diagonal, batch[at], values[at], LANES, sweep_tolerance, sweep_limit, iterations[at]
+                *off_diagonal, batch[at], values[at], lanes, sweep_tolerance, sweep_limit, iterations[at]
             )
         arrays = (batch[at], values[at], policies[at])
         if is_direct:
             limit = max_iterations or MAX_POLICY_ITERATIONS
-            kernels.policy_iteration(
-                *model, *arrays, has_policy, order.lower, order.upper, limit, residual[at], largest[at], iterations[at]
-            )
+            results = (residual[at], largest[at], iterations[at])
+            kernels.policy_iteration(*rows, *shared, *arrays, has_policy, order.lower, order.upper, limit, *results)
         else:
-            kernels.read_off(*model, *arrays, residual[at], largest[at])
+            kernels.read_off(*shared, *arrays, residual[at], largest[at])
 
-    run_chunks(solve_part, -(-num_rewards // LANES), resolve_num_threads(num_threads))
+    run_chunks(solve_part, -(-num_rewards // lanes), resolve_num_threads(num_threads))
     values, policies = values[:, order.inverse], policies[:, order.inverse]
     rounding = 2.0**-52 * (4 + longest) * (largest + np.abs(values).max(axis=1))
     error_bound = (residual + rounding) / (1.0 - contraction)
@@ -225,6 +226,12 @@ def _start(
             )
         policies = checked_policies(mdp, np.broadcast_to(start_policy, shape))
     return values, policies
+
+
+def _lanes(num_rewards: int) -> int:
+    """Return the size of groups of rewards: an even number of equal groups, whatever the number of threads."""
+    num_groups = -(-num_rewards // LANES)
+    return -(-num_rewards // (num_groups + num_groups % 2))
 
 
 def _sweep_limit(contraction: float, tolerance: float) -> int:
