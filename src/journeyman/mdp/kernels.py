@@ -192,22 +192,34 @@ def value_iteration(
 ):  # fmt: skip
     """Sweep each reward until V changes by at most `tolerance * (1 + max |V|)`; then |T V - V| <= discount * change.
 
-    Rewards are taken up to `num_lanes` at a time; fewer than four go one by one. Sweeps alternate their direction, so
+    Rewards are taken in groups of `num_lanes`; groups of fewer than four go one by one. Sweeps alternate their direction, so
     that news crosses the state space both ways.
     """
     num_rewards, num_states, width = rewards.shape
-    done = 0
-    while num_rewards - done >= 4:
-        num_lanes = min(num_lanes, num_rewards - done)
-        reward = np.empty((num_states, width, num_lanes))
-        V = np.empty((num_states, num_lanes))
-        for lane in range(num_lanes):
+    for start in range(0, num_rewards, num_lanes):
+        size = min(num_lanes, num_rewards - start)
+        if size < 4:
+            for m in range(start, start + size):
+                sweeps = 0
+                while sweeps < max_sweeps:
+                    step = sweep_one(
+                        common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, gain,
+                        available, rewards[m], values[m], sweeps % 2 == 1,
+                    )  # fmt: skip
+                    sweeps += 1
+                    if step <= tolerance or step <= tolerance * (1.0 + np.abs(values[m]).max()):
+                        break
+                iterations[m] = sweeps
+            continue
+        reward = np.empty((num_states, width, size))
+        V = np.empty((num_states, size))
+        for lane in range(size):
             for s in range(num_states):
-                V[s, lane] = values[done + lane, s]
+                V[s, lane] = values[start + lane, s]
                 for r in range(width):
-                    reward[s, r, lane] = rewards[done + lane, s, r]
-        shared, q = np.empty(num_lanes), np.empty(num_lanes)
-        best, change = np.empty(num_lanes), np.empty(num_lanes)
+                    reward[s, r, lane] = rewards[start + lane, s, r]
+        shared, q = np.empty(size), np.empty(size)
+        best, change = np.empty(size), np.empty(size)
         sweeps = 0
         is_settled = False
         while sweeps < max_sweeps and not is_settled:
@@ -219,25 +231,13 @@ def value_iteration(
             is_settled = change.max() <= tolerance  # cheap; scaled by the values only when they matter
             if not is_settled and sweeps % 4 == 0:
                 is_settled = True
-                for lane in range(num_lanes):
+                for lane in range(size):
                     if change[lane] > tolerance:
                         is_settled &= change[lane] <= tolerance * (1.0 + np.abs(V[:, lane]).max())
-        for lane in range(num_lanes):
-            iterations[done + lane] = sweeps
+        for lane in range(size):
+            iterations[start + lane] = sweeps
             for s in range(num_states):
-                values[done + lane, s] = V[s, lane]
-        done += num_lanes
-    for m in range(done, num_rewards):
-        sweeps = 0
-        while sweeps < max_sweeps:
-            step = sweep_one(
-                common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, gain, available,
-                rewards[m], values[m], sweeps % 2 == 1,
-            )  # fmt: skip
-            sweeps += 1
-            if step <= tolerance or step <= tolerance * (1.0 + np.abs(values[m]).max()):
-                break
-        iterations[m] = sweeps
+                values[start + lane, s] = V[s, lane]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
