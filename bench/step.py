@@ -1,8 +1,8 @@
 """One step of active learning: a new annotation arrives, and the posterior has to follow.
 
 Replays 150 annotations one by one on the 10x10 world with SMC (1000 particles) on one thread and on two, and compares
-with restarting a sampler from scratch after each: NumPyro's NUTS as a user would write it (100 + 500 draws), and our own
-`policywalk`. A restart is measured at a few of the steps and scaled to the effective sample size of SMC there.
+with restarting a sampler from scratch after each: NumPyro's NUTS as a user would write it (100 + 500 draws), and our
+own `policywalk`. A restart is measured at a few of the steps and scaled to the effective sample size of SMC there.
 
 Effective sizes mean the same for all: the number of independent draws whose means would be as good, averaged over
 parameters. For SMC it comes from independent runs against a long reference, 1 / mean((mean - reference)^2 / variance);

@@ -192,8 +192,8 @@ def value_iteration(
 ):  # fmt: skip
     """Sweep each reward until V changes by at most `tolerance * (1 + max |V|)`; then |T V - V| <= discount * change.
 
-    Rewards are taken in groups of `num_lanes`; groups of fewer than four go one by one. Sweeps alternate their direction, so
-    that news crosses the state space both ways.
+    Rewards are taken in groups of `num_lanes`; groups of fewer than four go one by one. Sweeps alternate their
+    direction, so that news crosses the state space both ways.
     """
     num_rewards, num_states, width = rewards.shape
     for start in range(0, num_rewards, num_lanes):
