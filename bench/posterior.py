@@ -2,9 +2,9 @@
 
 Both sample the same posteriors, of the paper's 8x8 and 10x10 grids after 50 annotations, on the same core, in turn: a
 chain of theirs, a run of ours, and so on. NumPyro runs in a process of its own and uses the fastest of several forms of
-its model (see _numpyro_baseline.py); what the plainest form would reach is shown as well. Seconds are of processor
-time, which others on the machine disturb least; they count warm-up and draws and, for ours, diagnostics. Compilation is
-apart. "Draws alone" leaves the warm-up out, for ours by its part of the gradients.
+its model (see _numpyro_baseline.py); what the others would reach is shown as well. Seconds are of processor time, which
+others on the machine disturb least; they count warm-up and draws and, for ours, diagnostics. Compilation is apart.
+"Draws alone" leaves the warm-up out, for ours by its part of the gradients.
 
 ESS is ArviZ's bulk ESS over all chains: of one run for ours, of all chains for NumPyro. Intervals (95 %) come from the
 spread of independent runs for ours, and a jackknife over chains for NumPyro.
@@ -41,8 +41,8 @@ from journeyman.worlds import World, make_world
 MAX_DIFFERENCE = 1e-6  # of log densities
 NUM_ANNOTATIONS = 50
 SAMPLERS = ("hmc", "nuts")
-PLAINEST = "unrolled, matrix"  # of the forms of NumPyro's model
-SIDES = (4, 6, 8, 10, 13, 16, 20, 24, 28, 32, 40, 64, 100, 316)
+SIDES = (4, 6, 8, 10, 13, 16, 20, 24, 28, 32, 36, 40, 64, 100, 316)
+QUICK_SIDES = (4, 8, 16, 24, 32, 40, 100, 316)
 MAX_DENSE_SIDE = 40
 
 Call = Callable[..., Any]  # name of a function of _numpyro_baseline, and its arguments
@@ -135,11 +135,14 @@ def call_baseline(name: str, *arguments: Any) -> Any:
 
 
 class Baseline:
-    """NumPyro on one case: its fastest form, compiled."""
+    """NumPyro on one case: its fastest form, or the one asked for, compiled."""
 
-    def __init__(self, call: Call, case: Case, settings: Settings) -> None:
+    def __init__(self, call: Call, case: Case, settings: Settings, form: str | None) -> None:
         self.call, self.case = call, case
-        self.form, self.forms = call("choose_form", case.problem, case.counts)
+        fastest, self.forms = call("choose_form", case.problem, case.counts)
+        self.form = form or fastest
+        if self.form not in self.forms:
+            sys.exit(f"form must be one of: {'; '.join(self.forms)}. Got {form!r}.")
         sizes = (settings.their_warmup, settings.their_draws)
         self.seconds_compile = call("prepare", case.name, case.problem, *sizes, self.form)
 
@@ -215,11 +218,11 @@ def mean_difference(ours: list[Sample], theirs: list[Sample]) -> float:
     return float((np.abs(both[0].mean(axis=(0, 1)) - both[1].mean(axis=(0, 1))) / np.sqrt(sum(variances))).max())
 
 
-def compare(case: Case, settings: Settings, call: Call | None) -> dict[str, Any]:
+def compare(case: Case, settings: Settings, call: Call | None, form: str | None = None) -> dict[str, Any]:
     """Run chains of theirs and runs of ours in turn, and show what comes out."""
     tiny = settings._replace(our_chains=1, our_warmup=10, our_draws=10)
     first_call = {sampler: run_ours(case, sampler, tiny, 0)[1].wall for sampler in SAMPLERS}
-    baseline = Baseline(call, case, settings) if call else None
+    baseline = Baseline(call, case, settings, form) if call else None
     ours: dict[str, list[Sample]] = {sampler: [] for sampler in SAMPLERS}
     theirs: list[Sample] = []
     for turn in range(max(settings.their_chains if baseline else 0, *settings.our_runs.values())):
@@ -274,50 +277,56 @@ def sampling_row(name: str, samples: list[Sample], rate: Callable[..., Rate]) ->
 
 def against(baseline: Baseline, ours: list[Sample], theirs: list[Sample]) -> dict[str, Any]:
     """Return the ratios of ours to theirs, and whether both sample the same."""
-    both = together(theirs)
-    on_clock = [[s._replace(seconds=s.wall) for s in samples] for samples in (ours, theirs)]
-    slower = baseline.forms[PLAINEST] / baseline.forms[baseline.form]
+    on_clock = [[sample._replace(seconds=sample.wall) for sample in samples] for samples in (ours, theirs)]
+    whole = together(theirs)
+    each = whole.seconds / whole.num_gradients
+    forms = baseline.forms
+    longer = {form: 1.0 + (forms[form] - forms[baseline.form]) / each for form in forms}  # the rest of NUTS is the same
+    main = ratios(rate_of_runs(ours), rate_of_chains(theirs))
     return {
-        "all": ratios(rate_of_runs(ours), rate_of_chains(theirs)),
+        "ratio": main,
         "draws_alone": ratios(rate_of_runs(ours, True), rate_of_chains(theirs, True)),
         "on_clock": ratios(rate_of_runs(on_clock[0]), rate_of_chains(on_clock[1])),
-        "plainest_form": ratios(rate_of_runs(ours), rate_of_chains(theirs)) * slower,
+        "by_form": {form: (longer[form] * main[:, 0]).tolist() for form in forms},
+        "form": baseline.form,
+        "us_per_gradient_numpyro": 1e6 * each,
+        "us_per_gradient_jax": {form: 1e6 * seconds for form, seconds in forms.items()},
+        "ess_per_second_numpyro": np.exp(log_rate(whole)).tolist(),
+        "seconds_compile_numpyro": baseline.seconds_compile,
         "max_difference": baseline.density_difference(),
         "mean_difference": mean_difference(ours, theirs),
-        "ess_per_second_numpyro": np.exp(log_rate(both)).tolist(),
-        "form": baseline.form,
-        "us_per_gradient_jax": {name: round(1e6 * seconds, 1) for name, seconds in baseline.forms.items()},
-        "us_per_gradient_numpyro": 1e6 * both.seconds / both.num_gradients,
-        "seconds_compile_numpyro": baseline.seconds_compile,
     }
 
 
 def show_ratios(result: dict[str, Any]) -> None:
     """Print how many times more effective samples per second ours gives."""
     names = {
-        "all": "warm-up and draws  *",
+        "ratio": "warm-up and draws  *",
         "draws_alone": "draws alone",
         "on_clock": "warm-up and draws, on the clock",
-        "plainest_form": f"if theirs were {PLAINEST}",
     }
     rows = [
-        (name, *("{:.3g} ({:.3g}..{:.3g})".format(*numbers) for numbers in result[key])) for key, name in names.items()
+        (name, *("{:.3g} ({:.3g}..{:.3g})".format(*numbers) for numbers in result[key]), "")
+        for key, name in names.items()
     ]
-    forms = ", ".join(f"{name} {microseconds:.0f}" for name, microseconds in result["us_per_gradient_jax"].items())
-    caption = f"* the ratio reported. Microseconds per gradient alone, in JAX: {forms}."
-    show(f"Times more ESS per second: ours, {result['best']}", ("", "minimum", "median"), rows, caption)
+    for form, numbers in result["by_form"].items():
+        name = f"as * if theirs were: {form}"
+        rows.append((name, *(f"{number:.3g}" for number in numbers), f"{result['us_per_gradient_jax'][form]:.0f}"))
+    columns = ("", "minimum", "median", "JAX: us per gradient alone")
+    show(f"Times more ESS per second: ours, {result['best']}", columns, rows, "* the ratio reported")
 
 
 # Time per gradient
 
 
 class Walker:
-    """Follows trajectories from where the last one ended; a call takes so many leapfrog steps."""
+    """Hamiltonian moves with a fixed step; a call makes one, of so many leapfrog steps."""
 
     def __init__(self, target: Target, z: np.ndarray, scales: np.ndarray, step: float, num_steps: int) -> None:
         self.target, self.scales, self.step, self.num_steps = target, scales, step, num_steps
         self.rng = np.random.default_rng(0)
         self.work = target.new_work()
+        self.acceptance: list[float] = []
         self.place(z)
 
     def place(self, z: np.ndarray) -> None:
@@ -339,14 +348,15 @@ class Walker:
             self.gradient,
             momentum,
             self.scales,
+            np.zeros(self.z.size),
             self.step,
             self.num_steps,
             z,
             gradient,
         )
-        if not energy_change < 1000.0:
-            sys.exit(f"a trajectory diverged on {self.z.size} states: the time per gradient would mean nothing")
-        self.z, self.gradient, self.log_density = z, gradient, end
+        self.acceptance.append(float(np.exp(min(0.0, -energy_change))))
+        if self.rng.random() < self.acceptance[-1]:
+            self.z, self.gradient, self.log_density = z, gradient, end
 
 
 def in_trajectory(case: Case, posterior: Posterior) -> float:
@@ -376,18 +386,22 @@ def measure_growth(sides: tuple[int, ...], num_repeats: int) -> list[dict[str, A
         num_states = side * side
         case = annotated(world, max(NUM_ANNOTATIONS, num_states // 10))
         z = (world.true_parameters - case.problem.prior.mean) / case.problem.prior.std
-        step = 0.05 * (64 / num_states) ** 0.25  # the law for Hamiltonian steps in many dimensions
-        walkers = {}
+        step = 0.02 * (64 / num_states) ** 0.25  # as chains on small grids have it; the power holds for any target
+        walkers, num_calls = {}, {}
         for engine in ("dense", "sparse") if side <= MAX_DENSE_SIDE else ("sparse",):
-            walker = Walker(Target(case.problem, case.counts, engine=engine), z, np.ones(z.size), step, 5)
-            walker()
+            walkers[engine] = Walker(Target(case.problem, case.counts, engine=engine), z, np.ones(z.size), step, 50)
+            if num_states > 2000:
+                walkers[engine].num_steps = 5
+            walkers[engine]()
             start = time.process_time()
-            walker()
-            walker.num_steps = int(np.clip(5 * 0.2 / (time.process_time() - start), 5, 5000))
-            walkers[engine] = walker
-        times = take_turns(walkers, num_repeats)
-        seconds = {engine: float(np.median(times[engine].cpu / walkers[engine].num_steps)) for engine in walkers}
-        growth.append({"states": num_states, "annotations": len(case.demonstrations), **seconds})
+            walkers[engine]()
+            num_calls[engine] = int(np.clip(0.2 / (time.process_time() - start), 1, 100))
+        times = take_turns(walkers, num_repeats, num_calls)
+        seconds = {name: float(np.median(times[name].cpu)) / walker.num_steps for name, walker in walkers.items()}
+        acceptance = float(np.mean(walkers["sparse"].acceptance))
+        growth.append(
+            {"states": num_states, "annotations": len(case.demonstrations), "acceptance": acceptance, **seconds}
+        )
     return growth
 
 
@@ -409,21 +423,22 @@ def show_growth(growth: list[dict[str, Any]]) -> None:
         dense = g.get("dense")
         cells = (duration(dense), f"{dense / g['sparse']:.2g}") if dense else ("-", "-")
         per_state = f"{1e9 * g['sparse'] / g['states']:.0f}"
-        rows.append((f"{g['states']}", g["annotations"], cells[0], duration(g["sparse"]), cells[1], per_state))
+        times = (cells[0], duration(g["sparse"]), cells[1], per_state)
+        rows.append((g["states"], g["annotations"], *times, f"{g['acceptance']:.2f}"))
     where = crossover(growth)
     caption = f'"auto" takes the sparse engine above {MAX_DENSE_STATES} states; the engines meet at '
     caption += f"about {where:.0f}." if where else "no size measured here."
-    columns = ("states", "annotations", "dense", "sparse", "dense / sparse", "sparse: ns per state")
+    columns = ("states", "annotations", "dense", "sparse", "dense / sparse", "sparse: ns per state", "acceptance")
     show("Time per gradient inside a compiled trajectory", columns, rows, caption)
 
 
 QUICK = {
-    "random-8x8": Settings(2, 100, 250, {"hmc": 2, "nuts": 2}, 4, 200, 500),
-    "random-10x10": Settings(2, 100, 100, {"hmc": 2, "nuts": 2}, 4, 200, 300),
+    "random-8x8": Settings(3, 100, 250, {"hmc": 3, "nuts": 2}, 4, 300, 500),
+    "random-10x10": Settings(2, 100, 100, {"hmc": 3, "nuts": 2}, 4, 300, 500),
 }
 FULL = {
-    "random-8x8": Settings(4, 100, 500, {"hmc": 4, "nuts": 2}, 4, 300, 1000),
-    "random-10x10": Settings(2, 100, 250, {"hmc": 2, "nuts": 2}, 4, 300, 500),
+    "random-8x8": Settings(6, 100, 500, {"hmc": 6, "nuts": 3}, 4, 300, 1000),
+    "random-10x10": Settings(3, 100, 250, {"hmc": 3, "nuts": 2}, 4, 300, 500),
 }
 
 
@@ -432,6 +447,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer draws, fewer sizes")
     parser.add_argument("--skip-numpyro", action="store_true", help="ours alone: no ratios")
+    parser.add_argument("--form", help="form of NumPyro's model, such as 'unrolled, matrix'; default: the fastest")
     options = parser.parse_args()
     if not options.skip_numpyro and find_spec("numpyro") is None:
         sys.exit("bench/posterior.py needs NumPyro. `make bench` installs it; or say --skip-numpyro.")
@@ -442,19 +458,21 @@ def main() -> None:
             results = {name: compare(case, settings[name], None) for name, case in cases.items()}
         else:
             with other_process() as call:
-                results = {name: compare(case, settings[name], call) for name, case in cases.items()}
-        growth = measure_growth((*SIDES[::2], 316) if options.quick else SIDES, 3 if options.quick else 5)
+                results = {name: compare(case, settings[name], call, options.form) for name, case in cases.items()}
+        growth = measure_growth(QUICK_SIDES if options.quick else SIDES, 3 if options.quick else 5)
     show_growth(growth)
     sparse = {g["states"]: g["sparse"] for g in growth}
     small, large = results.values()
+    ratio = small.get("ratio", np.full((2, 3), None))
     max_difference = max(result.get("max_difference", 0.0) for result in results.values())
     packages = ("numpy", "numba", "nutpie", "arviz", *(() if options.skip_numpyro else ("jax", "numpyro")))
     finish(
         {
             "benchmark": "posterior",
-            "ratio": small["all"][0, 0] if "all" in small else None,
-            "ratio_range": small["all"][0, 1:].tolist() if "all" in small else None,
-            "ratio_median": small["all"][1, 0] if "all" in small else None,
+            "ratio": ratio[0, 0],
+            "ratio_range": ratio[0, 1:].tolist(),
+            "ratio_median": ratio[1, 0],
+            "ratio_by_form": small.get("by_form"),
             "us_per_gradient_8x8": small["us_per_gradient"],
             "us_per_gradient_10x10": large["us_per_gradient"],
             "sparse_growth": sparse[316 * 316] / sparse[100 * 100],

@@ -41,7 +41,7 @@ def jail_runs(count: int) -> tuple[np.ndarray, np.ndarray]:
         smc.infer_smc(world.problem, counts, seed=seed, num_particles=500, ess_threshold=0.95)
         for seed in range(NUM_SEEDS)
     ]
-    assert count == 0 or all(run.diagnostics.num_rejuvenations > 0 for run in runs)
+    assert count < 5 or all(run.diagnostics.num_rejuvenations > 0 for run in runs)
     return summary(exact), np.array([summary(run) for run in runs])
 
 

@@ -11,6 +11,7 @@ from journeyman.errors import InputError, UnsupportedError
 from journeyman.inference import enumeration, policywalk, smc
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.inference.entropy import posterior_entropy
+from journeyman.inference.particles import SMCSettings
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.target import Target
 from journeyman.problem import Problem
@@ -57,7 +58,7 @@ INFERENCE: dict[str, Method] = {
         "sequential Monte Carlo over demonstrations: incremental, with the log evidence, for every prior",
         smc.infer_smc,
         smc.refusal,
-        tuple(field.name for field in fields(smc.SMCSettings)),
+        tuple(field.name for field in fields(SMCSettings)),
     ),
 }
 

@@ -29,7 +29,7 @@ def to_arviz(posterior: Posterior, *, include_reward: bool = False, num_draws: i
     arviz = require("arviz", "mcmc")
     is_weighted = not np.allclose(posterior.weights, 1.0 / posterior.num_samples, rtol=1e-9, atol=0.0)
     is_resampled = posterior.chains is None and (is_weighted or num_draws is not None)
-    attributes = {
+    attributes: dict[str, Any] = {
         "inference_library": "journeyman",
         "method": posterior.method,
         "resampled": "systematically, from weighted samples" if is_resampled else "no",

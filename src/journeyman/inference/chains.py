@@ -7,7 +7,7 @@ from journeyman.types import AnyArray, FloatArray
 
 
 class ChainSettings(NamedTuple):
-    """num_chains C; num_warmup and num_draws N per chain, before thinning; target_accept: mean acceptance to tune to."""
+    """num_chains C; num_warmup and num_draws N per chain, before thinning; target_accept: acceptance to tune to."""
 
     num_chains: int
     num_warmup: int

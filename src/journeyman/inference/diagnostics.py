@@ -72,8 +72,8 @@ def chain_warnings(summary: ChainSummary, diverging: BoolArray) -> tuple[str, ..
     if min(summary.ess_bulk, summary.ess_tail) < wanted:
         factor = int(np.ceil(wanted / max(min(summary.ess_bulk, summary.ess_tail), 1.0)))
         warnings.append(
-            f"the smallest effective sample size is {summary.ess_bulk:.0f} in the bulk and {summary.ess_tail:.0f} in the "
-            f"tails, below {wanted}: means and quantiles are noisy. Use about {factor} times as many draws."
+            f"the smallest effective sample size is {summary.ess_bulk:.0f} in the bulk and {summary.ess_tail:.0f} in "
+            f"the tails, below {wanted}: means and quantiles are noisy. Use about {factor} times as many draws."
         )
     if summary.r_hat is None:
         warnings.append("R-hat is unknown, so nothing tells whether the chain has converged. Run two chains or more.")
@@ -84,8 +84,8 @@ def chain_warnings(summary: ChainSummary, diverging: BoolArray) -> tuple[str, ..
         )
     if diverging.any():
         warnings.append(
-            f"{int(diverging.sum())} of {num_chains * num_draws} draws diverged: parts of the posterior may be missing. "
-            "Use a larger target_accept."
+            f"{int(diverging.sum())} of {num_chains * num_draws} draws diverged: parts of the posterior may be "
+            "missing. Use a larger target_accept."
         )
     return tuple(warnings)
 

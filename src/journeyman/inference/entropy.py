@@ -3,8 +3,8 @@
 Four estimates, for four kinds of knowledge:
 
 - `shannon_entropy`: exact, for atoms.
-- `evidence_entropy`: H = log Z - E[log p(D | theta)] - E[log p(theta)], from the log evidence Z = p(D). Its error is that
-  of two means and of log Z, whatever the number of parameters: the one to trust where there is a log evidence.
+- `evidence_entropy`: H = log Z - E[log p(D | theta)] - E[log p(theta)], from the log evidence Z = p(D). Its error is
+  that of two means and of log Z, whatever the number of parameters: the one to trust where there is a log evidence.
 - `knn_entropy`: Kozachenko and Leonenko, from distances to the k-th nearest neighbour; no assumption on the shape, but
   biased upwards in many dimensions (+12 nats for 250 draws of a normal in 64).
 - `gaussian_entropy`: that of the normal with the same covariance. An upper bound for the true covariance, but that of
@@ -113,7 +113,9 @@ def gaussian_entropy(samples: FloatArray, weights: FloatArray | None = None) -> 
     return float(0.5 * (np.linalg.slogdet(covariance)[1] + dimension * np.log(2.0 * np.pi * np.e)))
 
 
-def knn_entropy(samples: FloatArray, weights: FloatArray | None = None, *, num_neighbours: int = NUM_NEIGHBOURS) -> float:
+def knn_entropy(
+    samples: FloatArray, weights: FloatArray | None = None, *, num_neighbours: int = NUM_NEIGHBOURS
+) -> float:
     """Estimate entropy from the distances e_i of distinct samples `[M, D]` to their k-th nearest neighbours.
 
     Kozachenko and Leonenko (1987): H = digamma(M) - digamma(k) + log(volume of the unit ball) + D mean of log e_i.
@@ -132,8 +134,8 @@ def knn_entropy(samples: FloatArray, weights: FloatArray | None = None, *, num_n
     distances, neighbours = cKDTree(samples / scales).query(samples / scales, k=k + 1)
     if not (distances[:, -1] > 0.0).all():
         raise InputError(
-            "samples must be distinct, got some that coincide with their nearest neighbours: the estimate would be minus "
-            "infinity. Merge them first (`merged`, which `posterior_entropy` does)."
+            "samples must be distinct, got some that coincide with their nearest neighbours: the estimate would be "
+            "minus infinity. Merge them first (`merged`, which `posterior_entropy` does)."
         )
     local_weight = num_samples * weights[neighbours].mean(axis=1)
     log_ball = 0.5 * dimension * np.log(np.pi) - gammaln(0.5 * dimension + 1.0)
@@ -146,4 +148,5 @@ def knn_entropy(samples: FloatArray, weights: FloatArray | None = None, *, num_n
 def merged(samples: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the distinct samples among `[M, D]`, and their total weights."""
     distinct, index = np.unique(samples, axis=0, return_inverse=True)
-    return distinct, np.bincount(index.ravel(), weights=weights, minlength=len(distinct))
+    totals: FloatArray = np.bincount(index.ravel(), weights=weights, minlength=len(distinct)).astype(np.float64)
+    return distinct, totals

@@ -17,13 +17,14 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp, ndtri, softmax
+from scipy.special import logsumexp, ndtri
 from scipy.stats import qmc
 
 from journeyman.errors import InferenceError, InputError
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.inference.likelihood import log_likelihoods
 from journeyman.inference.posterior import Posterior
+from journeyman.inference.weights import effective_size, normalised
 from journeyman.mdp import solve_batch
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
@@ -38,6 +39,7 @@ SEARCH_POINTS = 2**13  # of one coarse net
 MAX_SEARCHES = 30
 ENOUGH_SHARE = 0.2  # of the points being effective, at which there is no need to close in
 SPARED_MASS = 1e-9  # of the posterior that may lie outside the box
+MAX_SPARED_MASS = 1e-3  # of a tempered posterior
 MARGIN = 0.1  # of a box's width, added on both sides
 MIN_VISIBLE = 40  # effective points that a coarse net needs to see anything
 MIN_EFFECTIVE = 1000  # effective points below which we warn
@@ -69,11 +71,11 @@ class Points(NamedTuple):
     @property
     def log_evidence(self) -> float:
         """Log of the sum of prior mass times likelihood."""
-        return float(logsumexp(self.log_prior + self.log_likelihood))
+        return float(logsumexp(self.log_weights()))
 
-    def weights(self, power: float = 1.0) -> FloatArray:
-        """Posterior masses `[M]`, which sum to one; with the likelihood taken to a power if asked for."""
-        return np.asarray(softmax(self.log_prior + power * self.log_likelihood))
+    def log_weights(self, power: float = 1.0) -> FloatArray:
+        """Logs of prior mass times likelihood `[M]`, the latter taken to a power."""
+        return self.log_prior + power * self.log_likelihood
 
 
 def refusal(problem: Problem) -> str | None:
@@ -119,25 +121,25 @@ def infer_enumerate(
 
     Returns
     -------
-    A Posterior with `log_evidence`. Its `diagnostics.error_bound` is, for atoms, a bound on the error of log likelihoods
-    and log evidence (rounding of the solver); for a net, 4 standard errors of log evidence or of a posterior mean in
-    posterior standard deviations, whichever is largest.
+    A Posterior with `log_evidence`. Its `diagnostics.error_bound` is, for atoms, a bound on the error of log
+    likelihoods and log evidence (rounding of the solver); for a net, mostly 4 standard errors of log evidence or of a
+    posterior mean in posterior standard deviations, whichever is largest.
     """
     begin = time.perf_counter()
     warnings: tuple[str, ...] = ()
     if isinstance(problem.prior, Discrete):
         prior = problem.prior
         points = weighed(problem, counts, prior.atoms, np.log(prior.weights), num_threads)
-        error_bound = 2.0 * problem.beta * float(counts.sum()) * points.value_error
+        error_bound = likelihood_error(problem, counts, points)
     else:
         size = checked_size(num_points, problem.prior.num_parameters)
         box = found_box(problem, counts, seed, num_threads)
         rng = np.random.default_rng(seed)
         unit = sobol_net(rng, size, problem.prior.num_parameters, num_shifts=NUM_SHIFTS)
         points = points_in(box, unit, problem, counts, num_threads)
-        error_bound = spread_of_shifts(points)
-        warnings = net_warnings(points.weights(), error_bound)
-    weights = points.weights()
+        error_bound = spread_of_shifts(points) + SPARED_MASS + likelihood_error(problem, counts, points)
+        warnings = net_warnings(points, error_bound)
+    weights = normalised(points.log_weights())
     return Posterior(
         problem=problem,
         counts=counts,
@@ -147,7 +149,7 @@ def infer_enumerate(
         method="enumerate",
         diagnostics=Diagnostics(
             seconds=time.perf_counter() - begin,
-            particle_ess=effective_size(weights),
+            particle_ess=effective_size(points.log_weights()),
             error_bound=error_bound,
             warnings=warnings,
         ),
@@ -196,6 +198,11 @@ def weighed(
     return Points(theta, solution.values, log_prior, log_likelihood, float(np.max(solution.error_bound)))
 
 
+def likelihood_error(problem: Problem, counts: IntArray, points: Points) -> float:
+    """Return a bound on the error of log likelihoods: each action's moves by 2 beta times the error of the values."""
+    return 2.0 * problem.beta * float(counts.sum()) * points.value_error
+
+
 def found_box(problem: Problem, counts: IntArray, seed: int, num_threads: int | None) -> Box:
     """Return a box that holds all of the posterior but 1e-9, and is not much larger than that needs.
 
@@ -207,9 +214,10 @@ def found_box(problem: Problem, counts: IntArray, seed: int, num_threads: int | 
         unit = sobol_net(np.random.default_rng([seed, search]), SEARCH_POINTS, dimension, num_shifts=1)
         points = points_in(box, unit, problem, counts, num_threads)
         power = visible_power(points)
-        if power == 1.0 and effective_size(points.weights()) > ENOUGH_SHARE * SEARCH_POINTS:
+        if power == 1.0 and effective_size(points.log_weights()) > ENOUGH_SHARE * SEARCH_POINTS:
             break
-        smaller = shrunk(box, unit, points.weights(power))
+        spared = min(SPARED_MASS**power, MAX_SPARED_MASS)  # a power of the likelihood falls off so much more slowly
+        smaller = shrunk(box, unit, normalised(points.log_weights(power)), spared)
         is_settled = power == 1.0 and smaller.volume > 0.5 * box.volume
         box = smaller
         if is_settled:
@@ -219,19 +227,19 @@ def found_box(problem: Problem, counts: IntArray, seed: int, num_threads: int | 
 
 def visible_power(points: Points) -> float:
     """Return the largest power of the likelihood, at most 1, that leaves enough effective points; by bisection."""
-    if effective_size(points.weights()) >= MIN_VISIBLE:
+    if effective_size(points.log_weights()) >= MIN_VISIBLE:
         return 1.0
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if effective_size(points.weights(middle)) >= MIN_VISIBLE else (low, middle)
+        low, high = (middle, high) if effective_size(points.log_weights(middle)) >= MIN_VISIBLE else (low, middle)
     return low
 
 
-def shrunk(box: Box, unit: FloatArray, weights: FloatArray) -> Box:
-    """Cut off the ends of each coordinate that hold next to nothing, and leave a margin."""
+def shrunk(box: Box, unit: FloatArray, weights: FloatArray, spared_mass: float) -> Box:
+    """Cut off the ends of each coordinate, which together hold at most `spared_mass`, and leave a margin."""
     low, high = np.empty_like(box.low), np.empty_like(box.high)
-    spared = SPARED_MASS / (2 * low.size)
+    spared = spared_mass / (2 * low.size)
     for d in range(low.size):
         order = np.argsort(unit[:, d])
         first = unit[order[np.searchsorted(np.cumsum(weights[order]), spared)], d]
@@ -244,8 +252,8 @@ def shrunk(box: Box, unit: FloatArray, weights: FloatArray) -> Box:
 
 
 def spread_of_shifts(points: Points) -> float:
-    """Return the largest error of log evidence, and of means in posterior standard deviations, from the shifts' spread."""
-    weights = points.weights()
+    """Return 4 standard errors, from the spread of the shifts, of log evidence or of a mean in posterior deviations."""
+    weights = normalised(points.log_weights())
     mean = weights @ points.theta
     std = np.sqrt(weights @ (points.theta - mean) ** 2)
     estimates = []
@@ -255,17 +263,13 @@ def spread_of_shifts(points: Points) -> float:
     return float(NUM_STANDARD_ERRORS * np.std(estimates, axis=0, ddof=1).max() / np.sqrt(NUM_SHIFTS))
 
 
-def effective_size(weights: FloatArray) -> float:
-    """Return Kish's effective number of weights."""
-    return float(1.0 / (weights**2).sum())
-
-
-def net_warnings(weights: FloatArray, error: float) -> tuple[str, ...]:
+def net_warnings(points: Points, error: float) -> tuple[str, ...]:
     """Say whether there are too few points, with advice."""
+    size, effective = len(points.theta), effective_size(points.log_weights())
     warnings = []
-    if effective_size(weights) < min(MIN_EFFECTIVE, len(weights) / 4):
+    if effective < min(MIN_EFFECTIVE, size / 4):
         warnings.append(
-            f"only {effective_size(weights):.0f} of {len(weights)} points lie in the posterior: it is too narrow for them. "
+            f"only {effective:.0f} of {size} points lie in the posterior: it is too narrow for them. "
             "Raise num_points, or use 'smc'."
         )
     if not error <= MAX_ERROR:

@@ -6,8 +6,7 @@ forth, so that means look excellent while variances hardly mix.
 """
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from journeyman.inference import kernels
 from journeyman.inference.chains import Chains, ChainSettings, no_start
 from journeyman.inference.kernels import Work
+from journeyman.inference.progress import progress_bar
 from journeyman.inference.target import LOG_2PI, Target
 from journeyman.threads import run_chunks
 from journeyman.types import FloatArray
@@ -112,7 +112,8 @@ def hmc_chains(target: Target, settings: ChainSettings, *, seed: int, num_thread
             parts[number] = chain.run(settings.num_draws, TRAJECTORY_LENGTH)
             counted[number] = chain.work.num_gradients[0]
 
-    with _progress_bar(num_chains * (settings.num_warmup + settings.num_draws), progress) as report:
+    with progress_bar("Hamiltonian chains", is_shown=progress) as show:
+        report = counter(show, num_chains * (settings.num_warmup + settings.num_draws))
         run_chunks(run_part, num_chains, num_threads, 1)
     positions, table = (np.stack(arrays) for arrays in zip(*(part for part in parts if part), strict=True))
     if not np.isfinite(table[..., 0]).all():
@@ -124,20 +125,14 @@ def hmc_chains(target: Target, settings: ChainSettings, *, seed: int, num_thread
     return Chains(positions, stats, int(counted.sum()))
 
 
-@contextmanager
-def _progress_bar(total: int, is_shown: bool) -> Iterator[Report]:
-    """Show a bar that moves on as draws are reported, from any thread."""
-    if not is_shown:
-        yield lambda _count: None
-        return
-    from rich.progress import Progress
+def counter(show: Callable[[float], None], total: int) -> Report:
+    """Return a function that takes numbers of draws, from any thread, and shows what part of all is done."""
+    lock, done = threading.Lock(), 0
 
-    lock = threading.Lock()
-    with Progress() as bar:
-        task = bar.add_task("Hamiltonian chains", total=total)
+    def report(count: int) -> None:
+        nonlocal done
+        with lock:
+            done += count
+            show(done / total)
 
-        def report(count: int) -> None:
-            with lock:
-                bar.advance(task, count)
-
-        yield report
+    return report

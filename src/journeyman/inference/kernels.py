@@ -519,10 +519,32 @@ def log_density_gradient(model, data, work, z, gradient):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def hmc_trajectory(model, data, work, z, log_density, gradient, momentum, scales, step, num_steps, z_new, gradient_new):
-    """Leapfrog from z with momentum `[D]` (standard normal) and steps `step * scales`.
+def stretched(vector, stretch):
+    """Return the factor f with (I + stretch stretch^T) vector = vector + f stretch."""
+    total = 0.0
+    for d in range(vector.size):
+        total += stretch[d] * vector[d]
+    return total
 
-    Sets z_new and gradient_new; returns (log density there, change of energy), the latter infinite after a divergence.
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def kick(momentum, gradient, scales, stretch, step):
+    """Add step (I + stretch stretch^T) scales gradient to the momentum."""
+    total = 0.0
+    for d in range(momentum.size):
+        total += stretch[d] * scales[d] * gradient[d]
+    for d in range(momentum.size):
+        momentum[d] += step * (scales[d] * gradient[d] + total * stretch[d])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def hmc_trajectory(
+    model, data, work, z, log_density, gradient, momentum, scales, stretch, step, num_steps, z_new, gradient_new
+):
+    """Leapfrog from z with momentum `[D]` (standard normal): dz = scales (I + stretch stretch^T) momentum dt.
+
+    `scales` `[D]` are of the parameters, `stretch` `[D]` lengthens moves in one direction more; zeros for none. Sets
+    z_new and gradient_new; returns (log density there, change of energy), the latter infinite after a divergence.
     """
     dimension = z.size
     kinetic = 0.0
@@ -533,13 +555,14 @@ def hmc_trajectory(model, data, work, z, log_density, gradient, momentum, scales
     start = kinetic - log_density
     current = log_density
     for _ in range(num_steps):
+        kick(momentum, gradient_new, scales, stretch, 0.5 * step)
+        factor = stretched(momentum, stretch)
         for d in range(dimension):
-            momentum[d] += 0.5 * step * scales[d] * gradient_new[d]
-            z_new[d] += step * scales[d] * momentum[d]
+            z_new[d] += step * scales[d] * (momentum[d] + factor * stretch[d])
         current = log_density_gradient(model, data, work, z_new, gradient_new)
+        kick(momentum, gradient_new, scales, stretch, 0.5 * step)
         kinetic = 0.0
         for d in range(dimension):
-            momentum[d] += 0.5 * step * scales[d] * gradient_new[d]
             kinetic += 0.5 * momentum[d] * momentum[d]
         if not (kinetic - current - start < 1000.0):
             return current, np.inf
@@ -557,6 +580,7 @@ def move_chains(
     momenta,
     uniforms,
     scales,
+    stretch,
     steps,
     num_steps,
     kept_positions,
@@ -585,8 +609,8 @@ def move_chains(
         pi[:] = work.pi
         for m in range(num_moves):
             end, energy_change = hmc_trajectory(
-                model, data, work, z, log_density, gradient, momenta[c, m], scales, steps[c, m], num_steps[c, m],
-                z_new, gradient_new,
+                model, data, work, z, log_density, gradient, momenta[c, m], scales, stretch, steps[c, m],
+                num_steps[c, m], z_new, gradient_new,
             )  # fmt: skip
             chance = math.exp(min(0.0, -energy_change)) if energy_change == energy_change else 0.0
             acceptance[c, m] = chance
@@ -596,6 +620,11 @@ def move_chains(
                 log_density = end
                 V[:] = work.V
                 pi[:] = work.pi
+            elif chance == 0.0:  # what work holds may not be numbers
+                work.pi[:] = pi
+                work.V[:] = V
+                work.y[:] = 0.0
+                work.num_updates[0] = -1
             kept_positions[c, m] = z
             kept_values[c, m] = V
             kept_policies[c, m] = pi
@@ -689,13 +718,14 @@ def hmc_chain(model, data, work, z, momenta, uniforms, lengths, scales, tuning, 
     Trajectories have `lengths` `[N]` in units of `scales` `[D]`, and at most `max_leapfrog` steps. `tuning` holds log
     step, its running average, average shortfall of acceptance, draws so far, wanted acceptance, and the log step that
     the search leans to: the step is tuned by dual averaging (Hoffman and Gelman 2014) if the wanted acceptance is
-    positive, else kept. Fills `kept` `[N, D]` and `stats` `[N, 6]`: log density, acceptance chance, step, leapfrog steps,
-    energy, and whether the trajectory diverged. A divergence counts as a rejection.
+    positive, else kept. Fills `kept` `[N, D]` and `stats` `[N, 6]`: log density, acceptance chance, step, leapfrog
+    steps, energy, and whether the trajectory diverged. A divergence counts as a rejection.
     """
     dimension = z.size
     gradient, z_new, gradient_new = np.empty(dimension), np.empty(dimension), np.empty(dimension)
     log_density = log_density_gradient(model, data, work, z, gradient)
     values, policy = work.V.copy(), work.pi.copy()
+    stretch = np.zeros(dimension)
     for i in range(momenta.shape[0]):
         step = math.exp(tuning[0])
         num_steps = int(min(max(1.0, np.rint(lengths[i] / step)), max_leapfrog))
@@ -703,7 +733,19 @@ def hmc_chain(model, data, work, z, momenta, uniforms, lengths, scales, tuning, 
         for d in range(dimension):
             energy += 0.5 * momenta[i, d] * momenta[i, d]
         end, energy_change = hmc_trajectory(
-            model, data, work, z, log_density, gradient, momenta[i], scales, step, num_steps, z_new, gradient_new
+            model,
+            data,
+            work,
+            z,
+            log_density,
+            gradient,
+            momenta[i],
+            scales,
+            stretch,
+            step,
+            num_steps,
+            z_new,
+            gradient_new,
         )
         is_diverging = not (energy_change < 1000.0)
         acceptance = 0.0 if is_diverging else math.exp(min(0.0, -energy_change))

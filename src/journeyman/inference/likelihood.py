@@ -11,7 +11,7 @@ from journeyman.types import AnyArray, FloatArray
 
 
 def log_likelihoods(problem: Problem, counts: AnyArray, rewards: FloatArray, values: FloatArray) -> FloatArray:
-    """Return the log likelihood `[M]` of counts `[S, A]` under M rewards `[M, S]` or `[M, S, A]` with their optimal values.
+    """Return the log likelihood `[M]` of counts `[S, A]` under rewards `[M, S]` or `[M, S, A]` with values `[M, S]`.
 
     Goes through states with data one by one: memory stays at `[M, A]`. Minus infinity only where a chance underflows.
     """

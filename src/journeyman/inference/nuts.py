@@ -5,6 +5,7 @@ nutpie knows to recover from (it counts as a divergence) and is counted here, an
 when nutpie returns.
 """
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -109,8 +110,8 @@ def nuts_chains(target: Target, settings: ChainSettings, *, seed: int, num_threa
         seed=seed,
         progress_bar=progress,
         target_accept=settings.target_accept,
-        use_grad_based_mass_matrix=False,
         blocking=False,
+        **variance_scales(nutpie.sample),
     )
     trace = _waited_for(sampler, callbacks)
     positions = np.asarray(trace["posterior"]["z"], dtype=np.float64)
@@ -124,20 +125,27 @@ def nuts_chains(target: Target, settings: ChainSettings, *, seed: int, num_threa
     return Chains(positions, stats, callbacks.num_gradients, callbacks.num_recoveries)
 
 
+def variance_scales(sample_fn: Callable[..., Any]) -> dict[str, Any]:
+    """Return the option that makes nutpie take scales from the draws' variance, by the name that its version knows."""
+    if "adaptation" in inspect.signature(sample_fn).parameters:
+        return {"adaptation": "draw_diag"}
+    return {"use_grad_based_mass_matrix": False}
+
+
 def _waited_for(sampler: Any, callbacks: Callbacks) -> Any:
     """Return the trace, or raise what really happened."""
     try:
         trace = sampler.wait()
-    except RuntimeError as error:
+    except (KeyboardInterrupt, SystemExit):  # what was drawn so far is no posterior
+        sampler.cancel()
+        raise
+    except BaseException as error:  # a panic of nutpie is no Exception
         if callbacks.failures:
             raise callbacks.failures[0] from None
         if callbacks.num_recoveries:
             raise no_start("none that is") from error
         first_line = str(error).partition("\n")[0]
         raise InferenceError(f"sampling with nutpie failed: {first_line}. Use sampler='hmc' or 'smc'.") from error
-    except BaseException:  # an interrupt: what was drawn so far is no posterior
-        sampler.cancel()
-        raise
     if callbacks.failures:
         raise callbacks.failures[0]
     return trace

@@ -30,7 +30,7 @@ from journeyman.threads import resolve_num_threads, run_chunks
 from journeyman.types import FloatArray, IntArray, real_number, whole_number
 
 SAMPLERS: dict[str, Callable[..., Chains]] = {"nuts": nuts_chains, "hmc": hmc_chains}
-DEFAULTS = ChainSettings(num_chains=4, num_warmup=300, num_draws=1000, thin=1, target_accept=0.75)
+DEFAULTS = ChainSettings(num_chains=4, num_warmup=300, num_draws=1000, thin=1, target_accept=0.7)
 PUBLISHED = ChainSettings(num_chains=1, num_warmup=100, num_draws=200, thin=2, target_accept=0.8)
 PRESETS = {
     "published-jail": PUBLISHED,
@@ -79,7 +79,7 @@ def infer_policywalk(
         warm-up draws and 200, 500 or 1000 draws, of which every second is kept.
     num_chains, num_warmup, num_draws, thin, target_accept
         Chains, draws per chain to tune on and to keep, every how many-th of these is kept, and the mean acceptance to
-        tune the step to; default 4, 300, 1000, 1 and 0.75, or as in the preset.
+        tune the step to; default 4, 300, 1000, 1 and 0.7, or as in the preset.
 
     Returns
     -------

@@ -15,7 +15,7 @@ from journeyman.inference import kernels
 from journeyman.inference.particles import Moves, Particles, SMCSettings, concatenated
 from journeyman.inference.posterior import systematic_resample
 from journeyman.inference.target import Target
-from journeyman.inference.weights import correlation, log_mean_exp, normalised
+from journeyman.inference.weights import coarse, correlation, log_mean_exp, normalised, widest_direction
 from journeyman.threads import run_chunks
 from journeyman.types import AnyArray, FloatArray
 
@@ -29,11 +29,15 @@ def rejuvenated(particles: Particles, log_weights: FloatArray, change: FloatArra
     rng = np.random.default_rng([particles.seed, particles.num_stages])
     weights = normalised(log_weights)
     mean = weights @ particles.positions
-    scales = np.sqrt(np.maximum(weights @ (particles.positions - mean) ** 2, 1e-8))
+    scales = coarse(np.sqrt(np.maximum(weights @ (particles.positions - mean) ** 2, 1e-8)))
+    direction, variance = widest_direction(particles.positions, weights, scales)
+    stretch = coarse(np.sqrt(max(np.sqrt(variance) - 1.0, 0.0)) * direction)
+    direction = direction / scales
     ancestors = systematic_resample(rng, weights, settings.num_chains)
     chains = Chains(
         target,
         scales,
+        stretch,
         num_threads,
         *(array[ancestors] for array in (particles.positions, particles.values, particles.policies)),
     )
@@ -47,19 +51,21 @@ def rejuvenated(particles: Particles, log_weights: FloatArray, change: FloatArra
         acceptance = float(moved.acceptance.mean())
         is_tuned = abs(acceptance - settings.acceptance) < 0.15
         if is_tuned:
-            start_correlation = correlation(first_positions, chains.positions)
-            num_leapfrog = _adjusted_length(num_leapfrog, correlation(before, chains.positions), settings)
-        step *= float(np.exp(1.5 * (acceptance - settings.acceptance)))
+            start_correlation = correlation(first_positions, chains.positions, direction)
+            move_correlation = correlation(before, chains.positions, direction)
+            num_leapfrog = _adjusted_length(num_leapfrog, move_correlation, settings)
+        step = float(coarse(step * np.exp(1.5 * (acceptance - settings.acceptance))))
         if is_tuned and start_correlation <= settings.start_correlation and count > 0:
             break
     moved = move(rng, chains, step, num_leapfrog, settings.chain_length)
     kept = concatenated(moved.kept, settings.num_particles)
     positions = np.concatenate([chains.positions[:, None], moved.kept[0]], axis=1)
+    before, after = (part.reshape(-1, target.dimension) for part in (positions[:, :-1], positions[:, 1:]))
     moves = Moves(
         step,
         num_leapfrog,
         float(moved.acceptance.mean()),
-        correlation(positions[:, :-1].reshape(-1, target.dimension), positions[:, 1:].reshape(-1, target.dimension)),
+        correlation(before, after, direction),
         start_correlation,
         int((moved.acceptance == 0.0).sum()),
         len(np.unique(ancestors)),
@@ -89,10 +95,11 @@ def _adjusted_length(num_leapfrog: float, move_correlation: float, settings: SMC
 
 
 class Chains(NamedTuple):
-    """Where M chains stand: positions `[M, D]`, values and policies `[M, S]`; scales `[D]` of their moves."""
+    """Where M chains stand: positions `[M, D]`, values and policies `[M, S]`; scales and stretch `[D]` of their moves."""
 
     target: Target
     scales: FloatArray
+    stretch: FloatArray
     num_threads: int
     positions: FloatArray
     values: FloatArray
@@ -133,7 +140,7 @@ def move(rng: np.random.Generator, chains: Chains, step: float, num_leapfrog: fl
         work = chains.target.new_work()
         kernels.move_chains(
             chains.target.model, chains.target.data, work, chains.positions[at], chains.values[at],
-            chains.policies[at], momenta[at], uniforms[at], chains.scales, steps[at], lengths[at],
+            chains.policies[at], momenta[at], uniforms[at], chains.scales, chains.stretch, steps[at], lengths[at],
             kept[0][at], kept[1][at], kept[2][at], acceptance[at],
         )  # fmt: skip
         counted[part.start] = work.num_gradients[0]

@@ -23,8 +23,37 @@ def effective_size(log_weights: FloatArray) -> float:
     return float(1.0 / (weights**2).sum())
 
 
-def correlation(before: FloatArray, after: FloatArray) -> float:
-    """Return the correlation of two sets of points `[M, D]`, averaged over parameters."""
+def correlation(before: FloatArray, after: FloatArray, direction: FloatArray) -> float:
+    """Return the correlation of two sets of points `[M, D]`: averaged over parameters, or along `direction` if larger.
+
+    In the direction in which the posterior is widest moves take longest, and it may be hidden in every parameter.
+    """
+    each = _correlations(before, after).mean()
+    widest = _correlations((before @ direction)[:, None], (after @ direction)[:, None])[0]
+    return float(max(each, widest))
+
+
+def _correlations(before: FloatArray, after: FloatArray) -> FloatArray:
     x, y = before - before.mean(axis=0), after - after.mean(axis=0)
     size = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
-    return float(np.mean((x * y).sum(axis=0) / np.maximum(size, 1e-300)))
+    return np.asarray((x * y).sum(axis=0) / np.maximum(size, 1e-300))
+
+
+def widest_direction(positions: FloatArray, weights: FloatArray, scales: FloatArray) -> tuple[FloatArray, float]:
+    """Return the unit direction `[D]` of largest variance of weighted points in units of `scales`, and that variance.
+
+    By power iteration: what it is for needs no digits.
+    """
+    points = (positions - weights @ positions) / scales
+    direction, variance = np.ones(points.shape[1]), 1.0
+    for _ in range(30):
+        direction = points.T @ (weights * (points @ direction))
+        variance = float(np.linalg.norm(direction))
+        direction /= max(variance, 1e-300)
+    return direction, variance
+
+
+def coarse(values: FloatArray | float) -> FloatArray:
+    """Return values to two or three digits: enough to tune with, and free of the last bits that differ between runs."""
+    mantissa, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.rint(256.0 * mantissa) / 256.0, exponent))

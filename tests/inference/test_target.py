@@ -1,0 +1,225 @@
+"""The compiled log posterior against its NumPy twin, finite differences, and itself by the other engine."""
+
+import numpy as np
+import pytest
+
+from inference import twins
+from journeyman.demonstrations import Demonstration
+from journeyman.errors import InputError, UnsupportedError
+from journeyman.inference import kernels
+from journeyman.inference.target import Target
+from journeyman.problem import Problem
+from journeyman.worlds import make_world
+
+ENGINES = ("dense", "sparse")
+NUM_PROBLEMS = 20  # per kind of reward model and prior: 12 kinds, so 240 in all
+H = 1e-5
+
+
+def cases(model_kind, prior_kind, count=NUM_PROBLEMS):
+    for index in range(count):
+        rng = np.random.default_rng([7, index])
+        discount = float(rng.choice([0.5, 0.9, 0.99]))
+        problem = twins.random_problem(
+            rng, model_kind, prior_kind, num_states=int(rng.integers(2, 9)), discount=discount
+        )
+        yield rng, problem, twins.random_counts(rng, problem, int(rng.integers(0, 15)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("model_kind", "prior_kind"), twins.KINDS)
+def test_value_equals_the_twin(model_kind, prior_kind, engine):
+    for rng, problem, counts in cases(model_kind, prior_kind, 6):
+        target = Target(problem, counts, engine=engine)
+        for _ in range(3):
+            z = rng.standard_normal(target.dimension)
+            value, _ = target.log_density_and_gradient(z)
+            # Values are good to 1e-11 / (1 - discount), and 15 terms of the likelihood move by 2 beta times that.
+            assert value == pytest.approx(twins.log_density(problem, counts, z), abs=1e-6, rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("model_kind", "prior_kind"), twins.KINDS)
+def test_gradient_equals_finite_differences(model_kind, prior_kind, engine):
+    """Away from policy switches the density is smooth, and central differences err by O(h^2) plus rounding / h."""
+    num_checked = 0
+    for rng, problem, counts in cases(model_kind, prior_kind):
+        target = Target(problem, counts, engine=engine)
+        z = rng.standard_normal(target.dimension)
+        shifts = H * np.concatenate([np.eye(target.dimension), -np.eye(target.dimension)])
+        around = target.evaluate(z + shifts)
+        _, gradient = target.log_density_and_gradient(z)
+        size = 1.0 + np.abs(around.log_density).max() + np.abs(gradient).max()
+        ahead, behind = np.split(np.arange(2 * target.dimension), 2)
+        is_smooth = (around.policies[ahead] == around.policies[behind]).all(axis=1)
+        difference = (around.log_density[ahead] - around.log_density[behind]) / (2 * H)
+        # With h = 1e-5: h^2 times third derivatives is below 1e-8 of the size, solver errors of 1e-12 over h are 1e-7.
+        assert (np.abs(gradient - difference)[is_smooth] <= 1e-7 * size).all()
+        num_checked += is_smooth.sum()
+    assert num_checked > 2 * NUM_PROBLEMS
+
+
+def test_the_gradient_test_sees_a_wrong_sign_and_a_missing_jacobian():
+    """Mutants: what the finite differences above allow is far less than what either mistake changes."""
+    for rng, problem, counts in cases("features", "uniform", 5):
+        target = Target(problem, counts)
+        z = rng.standard_normal(target.dimension) + 0.5
+        value, gradient = target.log_density_and_gradient(z)
+        size = 1.0 + abs(value) + np.abs(gradient).max()
+        difference = np.array(
+            [
+                (twins.log_density(problem, counts, z + H * e) - twins.log_density(problem, counts, z - H * e))
+                / (2 * H)
+                for e in np.eye(target.dimension)
+            ]
+        )
+        assert np.abs(gradient - difference).max() < 1e-7 * size
+        assert np.abs(-gradient - difference).max() > 1e-4 * size
+        assert np.abs((gradient + z) - difference).max() > 1e-4 * size
+
+
+@pytest.mark.parametrize(("model_kind", "prior_kind"), twins.KINDS)
+def test_engines_agree(model_kind, prior_kind):
+    for rng, problem, counts in cases(model_kind, prior_kind):
+        targets = [Target(problem, counts, engine=engine) for engine in ENGINES]
+        positions = rng.standard_normal((5, targets[0].dimension))
+        dense, sparse = (target.evaluate(positions) for target in targets)
+        size = 1.0 + np.abs(dense.values).max(axis=1)
+        assert (np.abs(dense.values - sparse.values).max(axis=1) <= 1e-8 * size).all()
+        likelihood_size = 1e-8 * size * (1.0 + problem.beta * counts.sum())
+        assert (np.abs(dense.log_density - sparse.log_density) <= likelihood_size).all()
+        slope = 1.0 + np.abs(dense.gradient).max(axis=1)
+        is_same = (dense.policies == sparse.policies).all(axis=1)
+        error = np.abs(dense.gradient - sparse.gradient).max(axis=1)
+        assert (error <= 1e-6 * slope * (1.0 + problem.beta))[is_same].all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_values_and_policies_are_optimal(engine):
+    for rng, problem, counts in cases("per_state_action", "normal", 10):
+        target = Target(problem, counts, engine=engine)
+        z = rng.standard_normal(target.dimension)
+        evaluation = target.evaluate(z[None])
+        Q, error = twins.optimal_q(problem, problem.prior.from_unconstrained(z))
+        size = 1.0 + np.abs(Q[np.isfinite(Q)]).max()
+        assert np.abs(evaluation.values[0] - Q.max(axis=1)).max() <= 1e-8 * size + error
+        chosen = Q[np.arange(len(Q)), evaluation.policies[0]]
+        assert (chosen >= Q.max(axis=1) - 1e-8 * size).all()
+
+
+@pytest.mark.parametrize(("name", "engine"), [("random-8x8", "dense"), ("random-8x8", "sparse"), ("jail", "dense")])
+def test_tracking_does_not_drift(name, engine):
+    """After 50 000 warm steps (2000 for sweeps) the log density and gradient are those of a fresh evaluation."""
+    world = make_world(name, 0)
+    demonstrations = world.expert.answers(np.flatnonzero(world.problem.queryable)[::2])
+    target = Target(world.problem, demonstrations, engine=engine)
+    rng = np.random.default_rng(0)
+    num_steps = 50_000 if engine == "dense" else 2000
+    z, velocity, work, gradient = (
+        *rng.standard_normal((2, target.dimension)),
+        target.new_work(),
+        np.empty(target.dimension),
+    )
+    for step in range(num_steps):
+        z += 0.02 * velocity
+        if step % 50 == 0:
+            velocity = rng.standard_normal(target.dimension)
+            z *= 0.9
+        kernels.log_density_gradient(target.model, target.data, work, z, gradient)
+    warm, warm_gradient = target.log_density_and_gradient(z, work)
+    fresh, fresh_gradient = target.log_density_and_gradient(z)
+    assert warm == pytest.approx(fresh, rel=1e-8, abs=1e-6)
+    np.testing.assert_allclose(warm_gradient, fresh_gradient, rtol=1e-6, atol=1e-6 * np.abs(fresh_gradient).max())
+
+
+def test_evaluate_is_the_same_from_any_start_and_on_any_threads():
+    world = make_world("random-8x8", 0)
+    target = Target(world.problem, world.expert.answers([0, 9, 17]))
+    positions = np.random.default_rng(0).standard_normal((20, target.dimension))
+    cold = target.evaluate(positions)
+    warm = target.evaluate(positions, start=(cold.values[::-1].copy(), cold.policies[::-1].copy()))
+    threaded = target.evaluate(positions, num_threads=3)
+    for other in (warm, threaded):
+        np.testing.assert_allclose(other.log_density, cold.log_density, rtol=1e-10)
+        np.testing.assert_allclose(other.values, cold.values, rtol=1e-10, atol=1e-9)
+        np.testing.assert_allclose(other.gradient, cold.gradient, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize(("model_kind", "prior_kind"), twins.KINDS)
+def test_packed_arrays_give_the_same(model_kind, prior_kind):
+    for engine in ENGINES:
+        for rng, problem, counts in cases(model_kind, prior_kind, 2):
+            target = Target(problem, counts, engine=engine)
+            z, gradient = rng.standard_normal(target.dimension), np.empty(target.dimension)
+            packed = target.packed()
+            value = kernels.log_density_gradient_packed(*packed, z, gradient)
+            expected, expected_gradient = target.log_density_and_gradient(z)
+            assert value - 0.5 * target.dimension * np.log(2 * np.pi) == expected
+            np.testing.assert_array_equal(gradient, expected_gradient)
+            assert packed.num_gradients == 1
+
+
+def test_fractional_counts_scale_the_likelihood():
+    rng = np.random.default_rng(0)
+    problem = twins.random_problem(rng, "per_state", "normal")
+    counts, z = twins.random_counts(rng, problem, 10), rng.standard_normal(7)
+    prior, _ = Target(problem).log_density_and_gradient(z)
+    whole, _ = Target(problem, counts).log_density_and_gradient(z)
+    half, _ = Target(problem, 0.5 * counts).log_density_and_gradient(z)
+    assert half - prior == pytest.approx(0.5 * (whole - prior))
+
+
+def test_identical_actions_tie_without_harm():
+    """All five actions of the jail's jail are one: the gradient there is that of the twin's likelihood, log 1/5 each."""
+    world = make_world("jail", 0)
+    jail_state = next(s for s, kind in enumerate(world.problem.mdp.grid.kinds) if kind == "jail")
+    z = np.array([0.3, -0.2, 0.1])
+    for engine in ENGINES:
+        target = Target(world.problem, Demonstration.annotation(jail_state, 3), engine=engine)
+        value, gradient = target.log_density_and_gradient(z)
+        prior, prior_gradient = Target(world.problem, engine=engine).log_density_and_gradient(z)
+        assert value - prior == pytest.approx(-np.log(5.0))
+        np.testing.assert_allclose(gradient, prior_gradient, atol=1e-9)
+
+
+def problem_with_holes():
+    rng = np.random.default_rng(3)
+    return twins.random_problem(rng, "per_state", "normal", num_states=30)
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
+def test_counts_must_be_numbers_of_times(bad):
+    problem = problem_with_holes()
+    counts = np.zeros((30, 3))
+    s, a = np.argwhere(problem.mdp.available)[4]
+    counts[s, a] = bad
+    with pytest.raises(InputError, match=f"state {s}, action {a}"):
+        Target(problem, counts)
+
+
+def test_counts_must_fit_the_problem():
+    problem = problem_with_holes()
+    with pytest.raises(InputError, match=r"shape \(30, 3\), got \(3, 30\)"):
+        Target(problem, np.zeros((3, 30)))
+    counts = np.zeros((30, 3))
+    s, a = np.argwhere(~problem.mdp.available)[0]
+    counts[s, a] = 1
+    with pytest.raises(InputError, match="do not exist"):
+        Target(problem, counts)
+
+
+def test_wrong_engine_point_and_prior_are_refused():
+    problem = problem_with_holes()
+    with pytest.raises(InputError, match="engine must be one of auto, dense, sparse, got 'fast'"):
+        Target(problem, engine="fast")
+    with pytest.raises(InputError, match=r"z must have shape \(30,\), got \(2,\)"):
+        Target(problem).log_density_and_gradient([0.0, 1.0])
+    with pytest.raises(UnsupportedError, match="continuous"):
+        Target(make_world("bandit").problem)
+
+
+@pytest.mark.parametrize("beta", [0.0, -1.0, np.nan, np.inf])
+def test_beta_must_be_positive_and_finite(beta):
+    problem = problem_with_holes()
+    with pytest.raises(InputError, match="beta must be positive and finite"):
+        Problem(problem.mdp, problem.reward_model, problem.prior, beta)
