@@ -1,4 +1,4 @@
-"""Bias of entropy estimates on normal distributions of known entropy; --write keeps the table in docs/entropy-bias.md."""
+"""Bias of entropy estimates on normal distributions; --write keeps the table in docs/entropy-bias.md."""
 
 import argparse
 
@@ -19,10 +19,11 @@ TEXT = """# How far entropy estimates are off
 Estimate minus truth in nats, mean and standard deviation over {repeats} sets of independent draws of a normal
 distribution. The k-nearest-neighbour estimate (Kozachenko-Leonenko, k = 5) is too large in many dimensions: neighbours
 are far away, and the density falls off within that distance. The Gaussian estimate is too small: the determinant of a
-covariance estimated from few draws is (by 1/2 sum over i < D of digamma((M - 1 - i) / 2) - log((M - 1) / 2), exactly). Chains
-have fewer effective draws than draws, which makes both worse, and a posterior that is not normal has a smaller entropy
-than the Gaussian estimate says. Where there is a log evidence (`smc`, `enumerate`), `posterior_entropy` uses it instead:
-H = log Z - E[log p(D | theta)] - E[log p(theta)] has no such bias.
+covariance estimated from few draws is, and its expected error is known: half the sum over i < D of
+digamma((M - 1 - i) / 2) - log((M - 1) / 2). Chains have fewer effective draws than draws, which makes both worse, and a
+posterior that is not normal has a smaller entropy than the normal with its covariance. Where there is a log evidence
+(`smc`, `enumerate`), `posterior_entropy` uses it instead: the error of H = log Z - E[log p(D | theta)] - E[log p(theta)]
+is that of two means and of log Z.
 
 | dimensions | draws | {names} |
 |---:|---:|{rules}|

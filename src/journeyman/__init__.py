@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from journeyman.demonstrations import Demonstration
     from journeyman.errors import JourneymanError
     from journeyman.expert import BoltzmannExpert
+    from journeyman.inference import INFERENCE, Posterior, infer
     from journeyman.mdp import FiniteMDP, Grid, evaluate_policy, occupancy, solve, solve_batch
     from journeyman.problem import Problem
     from journeyman.rewards import (
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "INFERENCE",
     "WORLDS",
     "BoltzmannExpert",
     "Demonstration",
@@ -39,10 +41,12 @@ __all__ = [
     "Normal",
     "PerState",
     "PerStateAction",
+    "Posterior",
     "Problem",
     "Uniform",
     "World",
     "evaluate_policy",
+    "infer",
     "make_world",
     "occupancy",
     "solve",
@@ -70,6 +74,9 @@ _MODULE_OF = {
     "WORLDS": "journeyman.worlds",
     "World": "journeyman.worlds",
     "make_world": "journeyman.worlds",
+    "INFERENCE": "journeyman.inference",
+    "Posterior": "journeyman.inference",
+    "infer": "journeyman.inference",
 }
 
 

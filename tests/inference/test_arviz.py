@@ -75,7 +75,9 @@ def test_rewards_on_demand():
     assert "reward" not in infer(world.problem, (), "enumerate").to_arviz()["posterior"].data_vars
 
 
-@pytest.mark.parametrize(("version", "is_tree"), [("0.20.0", False), ("0.23.4", False), ("1.0.0", True), ("1.3.0", True)])
+@pytest.mark.parametrize(
+    ("version", "is_tree"), [("0.20.0", False), ("0.23.4", False), ("1.0.0", True), ("1.3.0", True)]
+)
 def test_the_version_decides_how_groups_are_handed_over(jail, version, is_tree, monkeypatch):
     """From 1.0 on they are one mapping, before that keywords."""
     calls = []

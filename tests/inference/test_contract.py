@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-
 from inference import twins
+
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.inference import INFERENCE, Method, Posterior, find_method, infer
@@ -127,11 +127,13 @@ def test_a_seed_gives_the_same_on_any_number_of_threads(method):
 
 def test_unknown_methods_and_options_get_a_suggestion():
     problem = make_world("jail", 0).problem
-    with pytest.raises(InputError, match="method must be one that exists, got 'policywlak'. Did you mean 'policywalk'"):
+    with pytest.raises(
+        InputError, match=r"method must be one that exists, got 'policywlak'. Did you mean 'policywalk'"
+    ):
         infer(problem, (), "policywlak")
     with pytest.raises(InputError, match="Choose from: enumerate, policywalk, smc"):
         infer(problem, (), "magic")
-    with pytest.raises(InputError, match="must get options it knows, got 'num_draw'. Did you mean 'num_draws'"):
+    with pytest.raises(InputError, match=r"must get options it knows, got 'num_draw'. Did you mean 'num_draws'"):
         infer(problem, (), "policywalk", num_draw=10)
     with pytest.raises(InputError, match="It has: num_points"):
         infer(problem, (), "enumerate", chains=4)

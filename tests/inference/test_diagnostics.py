@@ -66,7 +66,11 @@ def test_good_chains_have_no_warnings():
 @pytest.mark.parametrize(
     ("summary", "num_diverging", "message"),
     [
-        (ChainSummary(399.0, 1000.0, 1.0), 0, r"399 in the bulk and 1000 in the tails, below 400.*2 times as many draws"),
+        (
+            ChainSummary(399.0, 1000.0, 1.0),
+            0,
+            r"399 in the bulk and 1000 in the tails, below 400.*2 times as many draws",
+        ),
         (ChainSummary(1000.0, 90.0, 1.0), 0, r"90 in the tails.*5 times as many draws"),
         (ChainSummary(1000.0, 1000.0, 1.021), 0, r"R-hat is 1\.021, above 1\.02.*longer warm-up"),
         (ChainSummary(1000.0, 1000.0, np.nan), 0, "chains disagree"),

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from inference.test_enumeration import annotated, one_step_problem
 from scipy.integrate import quad
 from scipy.special import digamma
 
-from inference.test_enumeration import annotated, one_step_problem
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.inference import infer, posterior_entropy
 from journeyman.inference.entropy import (

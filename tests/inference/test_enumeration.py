@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from inference import twins
 from scipy.integrate import quad
 
-from inference import twins
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError
 from journeyman.inference import enumeration, infer

@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-
 from inference import twins
+
 from journeyman.errors import InputError
 from journeyman.inference import infer
 from journeyman.inference import posterior as posterior_module

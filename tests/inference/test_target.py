@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from inference import twins
+
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.inference import kernels
@@ -170,7 +170,7 @@ def test_fractional_counts_scale_the_likelihood():
 
 
 def test_identical_actions_tie_without_harm():
-    """All five actions of the jail's jail are one: the gradient there is that of the twin's likelihood, log 1/5 each."""
+    """All five actions of the jail are one: an answer there has chance 1/5 whatever the reward, and no gradient."""
     world = make_world("jail", 0)
     jail_state = next(s for s, kind in enumerate(world.problem.mdp.grid.kinds) if kind == "jail")
     z = np.array([0.3, -0.2, 0.1])

@@ -1,8 +1,13 @@
 """Our own Hamiltonian chains, compiled from end to end.
 
 Trajectories have a length of about 2 in units of the posterior's standard deviations, which warm-up learns; the step is
-tuned by dual averaging. Lengths are jittered by half: trajectories of one length (3 is near half a turn) jump back and
-forth, so that means look excellent while variances hardly mix.
+tuned by dual averaging. Lengths are jittered by half: with nearly equal lengths of 2.5 (jitter 0.1) trajectories jump
+back and forth, so that means look excellent while squares hardly mix (8x8 and 10x10, 50 answers, worst parameter of 2800
+draws: bulk ESS 695 and 879, but 81 and 95 for tails or squares; with a jitter of 0.5, 517 and 899, and 473 and 505).
+
+Length, jitter and acceptance were picked after single runs of 4 chains at lengths 1.5 to 4.5, jitters 0.1 to 0.9 and
+acceptances 0.55 to 0.9, by the smaller of the two ESS per gradient; the combination itself was measured afterwards (see
+`policywalk`). Such runs differ by 20 % from seed to seed, so near neighbours of the choice may be as good.
 """
 
 import threading

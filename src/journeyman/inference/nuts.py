@@ -17,11 +17,12 @@ from journeyman.extras import require
 from journeyman.inference import kernels
 from journeyman.inference.chains import Chains, ChainSettings, no_start
 from journeyman.inference.packing import Packed
-from journeyman.inference.target import Target
+from journeyman.inference.target import LOG_2PI, Target
 from journeyman.types import FloatArray
 
 Density = Callable[[FloatArray], tuple[float, FloatArray]]
 STATS = {  # ours, which are ArviZ's, and nutpie's names
+    "lp": "logp",
     "acceptance_rate": "mean_tree_accept",
     "step_size": "step_size",
     "tree_depth": "depth",
@@ -122,6 +123,7 @@ def nuts_chains(target: Target, settings: ChainSettings, *, seed: int, num_threa
             "failed. Use sampler='hmc' or method 'smc'."
         )
     stats = {name: np.asarray(trace["sample_stats"][theirs]) for name, theirs in STATS.items()}
+    stats["lp"] = stats["lp"] - 0.5 * target.dimension * LOG_2PI
     return Chains(positions, stats, callbacks.num_gradients, callbacks.num_recoveries)
 
 
