@@ -22,8 +22,8 @@ are far away, and the density falls off within that distance. The Gaussian estim
 covariance estimated from few draws is, and its expected error is known: half the sum over i < D of
 digamma((M - 1 - i) / 2) - log((M - 1) / 2). Chains have fewer effective draws than draws, which makes both worse, and a
 posterior that is not normal has a smaller entropy than the normal with its covariance. Where there is a log evidence
-(`smc`, `enumerate`), `posterior_entropy` uses it instead: the error of H = log Z - E[log p(D | theta)] - E[log p(theta)]
-is that of two means and of log Z.
+(`smc`, `enumerate`), `posterior_entropy` uses it instead: the error of
+H = log Z - E[log p(D | theta)] - E[log p(theta)] is that of two means and of log Z.
 
 | dimensions | draws | {names} |
 |---:|---:|{rules}|

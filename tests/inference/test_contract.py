@@ -127,9 +127,7 @@ def test_a_seed_gives_the_same_on_any_number_of_threads(method):
 
 def test_unknown_methods_and_options_get_a_suggestion():
     problem = make_world("jail", 0).problem
-    with pytest.raises(
-        InputError, match=r"method must be one that exists, got 'policywlak'. Did you mean 'policywalk'"
-    ):
+    with pytest.raises(InputError, match=r"method must be one that exists, got 'policywlak'. Did you mean 'policywalk"):
         infer(problem, (), "policywlak")
     with pytest.raises(InputError, match="Choose from: enumerate, policywalk, smc"):
         infer(problem, (), "magic")

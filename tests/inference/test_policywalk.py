@@ -35,9 +35,9 @@ def run_jail(count, sampler, **options):
 def standard_errors_off(posterior, exact):
     """How many Monte-Carlo standard errors means, standard deviations and optimal-action chances are off, at most.
 
-    From ESS: a mean has sd / sqrt(ESS). The smaller of bulk and tail ESS stands for squares too: a standard deviation of
-    a flat-topped or normal density has at most sd / sqrt(2 ESS). A chance p has sqrt(p (1 - p) / ESS), with one draw's
-    worth of mass added where p is near 0 or 1.
+    From ESS: a mean has sd / sqrt(ESS). The smaller of bulk and tail ESS stands for squares too: a standard
+    deviation of a flat-topped or normal density has at most sd / sqrt(2 ESS). A chance p has sqrt(p (1 - p) / ESS),
+    with one draw's worth of mass added where p is near 0 or 1.
     """
     ess = min(posterior.diagnostics.ess_bulk, posterior.diagnostics.ess_tail)
     std = exact.parameter_std()

@@ -2,11 +2,12 @@
 
 *Discrete.* Exact: weights are prior times likelihood at the atoms.
 
-*Continuous, up to 3 parameters.* Points that are spread evenly over the prior's probability (theta = from_unconstrained
-of Phi^-1(u), u a Sobol net in the unit cube), weighted by the likelihood. A tensor grid would be simpler and worse: the
-likelihood has steps along surfaces where the optimal policy switches, which fall between the planes of a grid all at
-once. On the jail (8 cases of 5 or 20 answers) the worst of log evidence, means and standard deviations was off by up to
-0.032 with 46 656 points of a grid, and by up to 0.003 with 65 536 of the net. The net comes in 8 random digital shifts, each an unbiased estimate by itself: their spread gives the error.
+*Continuous, up to 3 parameters.* Points that are spread evenly over the prior's probability (theta =
+from_unconstrained of Phi^-1(u), u a Sobol net in the unit cube), weighted by the likelihood. A tensor grid would be
+simpler and worse: the likelihood has steps along surfaces where the optimal policy switches, which fall between the
+planes of a grid all at once. On the jail (8 cases of 5 or 20 answers) the worst of log evidence, means and standard
+deviations was off by up to 0.032 with 46 656 points of a grid, and by up to 0.003 with 65 536 of the net. The net
+comes in 8 random digital shifts, each an unbiased estimate by itself: their spread gives the error.
 
 A sharp posterior would use few of the points. Then coarse nets close in on a box that holds all of it but 1e-9, and all
 points go there. Values come from `mdp.solve_batch`, not from the gradient code of the samplers, which makes this their

@@ -1,9 +1,10 @@
 """Our own Hamiltonian chains, compiled from end to end.
 
-Trajectories have a length of about 2 in units of the posterior's standard deviations, which warm-up learns; the step is
-tuned by dual averaging. Lengths are jittered by half: with nearly equal lengths of 2.5 (jitter 0.1) trajectories jump
-back and forth, so that means look excellent while squares hardly mix (8x8 and 10x10, 50 answers, worst parameter of 2800
-draws: bulk ESS 695 and 879, but 81 and 95 for tails or squares; with a jitter of 0.5, 517 and 899, and 473 and 505).
+Trajectories have a length of about 2 in units of the posterior's standard deviations, which warm-up learns; the step
+is tuned by dual averaging. Lengths are jittered by half: with nearly equal lengths of 2.5 (jitter 0.1) trajectories
+jump back and forth, so that means look excellent while squares hardly mix (8x8 and 10x10, 50 answers, worst parameter
+of 2800 draws: bulk ESS 695 and 879, but 81 and 95 for tails or squares; with a jitter of 0.5, 517 and 899, and 473
+and 505).
 
 Length, jitter and acceptance were picked after single runs of 4 chains at lengths 1.5 to 4.5, jitters 0.1 to 0.9 and
 acceptances 0.55 to 0.9, by the smaller of the two ESS per gradient; the combination itself was measured afterwards (see
@@ -21,6 +22,7 @@ from journeyman.inference.chains import Chains, ChainSettings, no_start
 from journeyman.inference.kernels import Work
 from journeyman.inference.progress import progress_bar
 from journeyman.inference.target import LOG_2PI, Target
+from journeyman.inference.weights import widest_direction
 from journeyman.threads import run_chunks
 from journeyman.types import FloatArray
 
@@ -54,6 +56,7 @@ class Chain:
         self.position = self.rng.standard_normal(target.dimension)
         self.work: Work = target.new_work()
         self.scales = np.ones(target.dimension)
+        self.stretch = np.zeros(target.dimension)
         self.step = FIRST_STEP
 
     def run(self, num_draws: int, length: float, target_accept: float = 0.0) -> Part:
@@ -73,6 +76,7 @@ class Chain:
                 self.rng.random(size),
                 length * self.rng.uniform(1.0 - LENGTH_JITTER, 1.0 + LENGTH_JITTER, size),
                 self.scales,
+                self.stretch,
                 tuning,
                 MAX_LEAPFROG,
                 *part,
@@ -94,7 +98,11 @@ class Chain:
                 self.learn_scales(part.positions if index else part.positions[size // 2 :])
 
     def learn_scales(self, positions: FloatArray) -> None:
-        """Take the standard deviations of draws, drawn a little towards their mean, as scales."""
+        """Take the standard deviations of draws, drawn a little towards their mean, as scales; stretch the widest.
+
+        Draws of a round distribution seem wider than it is in their widest direction, by (1 + sqrt(D / N))^2 in
+        variance (Marchenko and Pastur): what is above that counts.
+        """
         variance = positions.var(axis=0)
         trust = len(positions) / (len(positions) + PRIOR_DRAWS)
         scales = np.sqrt(trust * variance + (1.0 - trust) * variance.mean())
@@ -102,6 +110,10 @@ class Chain:
             return
         self.step *= float(np.exp(np.mean(np.log(self.scales / scales))))
         self.scales = scales
+        num_draws, dimension = positions.shape
+        direction, widest = widest_direction(positions, np.full(num_draws, 1.0 / num_draws), scales)
+        surely = widest / (1.0 + np.sqrt(dimension / num_draws)) ** 2
+        self.stretch = np.sqrt(max(np.sqrt(surely) - 1.0, 0.0)) * direction
 
 
 def hmc_chains(target: Target, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool) -> Chains:

@@ -376,7 +376,8 @@ def sweep_values(model, work):
     """Large problems: make V optimal for work.reward by sweeps from the V of the last point, and pi greedy.
 
     One sweep over all actions, then a few that keep pi, in alternating directions. Self-loops are solved exactly: given
-    its neighbours, the value of doing a in s is (q - loop V(s)) / (1 - loop), with q the usual backup.
+    its neighbours, the value of doing a in s is (q - loop V(s)) / (1 - loop), with q the usual backup. Returns whether
+    they converged.
     """
     num_states, num_actions = model.available.shape
     V = work.V
@@ -398,7 +399,7 @@ def sweep_values(model, work):
             work.pi[s] = best_action
         tolerance = SWEEP_TOLERANCE * (1.0 + largest)
         if change <= tolerance:
-            return
+            return True
         for inner in range(6):
             change = 0.0
             for i in range(num_states):
@@ -410,6 +411,7 @@ def sweep_values(model, work):
                 V[s] = q
             if change <= tolerance:
                 break
+    return False
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -444,7 +446,8 @@ def push(model, pi, s, amount, target):
 def solve_adjoint_sparse(model, work):
     """Set work.y with (I - discount P_pi)^T y = g by pushing what is left of g along the rows of pi.
 
-    Starts from the y of the last point: what it leaves of g is pushed on until next to nothing is left.
+    Starts from the y of the last point: what it leaves of g is pushed on until next to nothing is left. Returns whether
+    that happened.
     """
     num_states = work.y.size
     left, y = work.scratch, work.y
@@ -466,21 +469,24 @@ def solve_adjoint_sparse(model, work):
                 push(model, work.pi, s, amount, left)
                 left[s] = 0.0  # staying is in `amount` already
         if remaining <= ADJOINT_TOLERANCE * size:
-            return
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def log_density_gradient(model, data, work, z, gradient):
     """Return the log density at z, up to a constant, and set `gradient`; work keeps pi and V for the next point.
 
-    In the likelihood and its slopes everything that the actions of a state share cancels.
+    In the likelihood and its slopes everything that the actions of a state share cancels. NaN where sweeps did not
+    converge: samplers count that as a rejection, and report it.
     """
     num_states, num_actions = model.available.shape
     set_reward(model, z, work)
+    has_converged = True
     if model.is_dense:
         track_policy(model, work)
     else:
-        sweep_values(model, work)
+        has_converged = sweep_values(model, work)
     work.num_gradients[0] += 1
     work.g[:] = 0.0
     work.g_reward[:] = 0.0
@@ -503,7 +509,7 @@ def log_density_gradient(model, data, work, z, gradient):
     if model.is_dense:
         solve_adjoint_dense(work)
     else:
-        solve_adjoint_sparse(model, work)
+        has_converged &= solve_adjoint_sparse(model, work)
     for s in range(num_states):
         work.g_reward[s if model.is_state_only else s * num_actions + work.pi[s]] += work.y[s]
     gradient[:] = 0.0
@@ -515,7 +521,7 @@ def log_density_gradient(model, data, work, z, gradient):
     for d in range(z.size):
         gradient[d] = gradient[d] * work.slope[d] - z[d]
         log_density -= 0.5 * z[d] * z[d]
-    return log_density
+    return log_density if has_converged else np.nan
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -712,20 +718,19 @@ def log_density_gradient_packed(header, ints, floats, next_states, available, z,
 
 
 @njit(cache=True, nogil=True)
-def hmc_chain(model, data, work, z, momenta, uniforms, lengths, scales, tuning, max_leapfrog, kept, stats):
+def hmc_chain(model, data, work, z, momenta, uniforms, lengths, scales, stretch, tuning, max_leapfrog, kept, stats):
     """Run one Hamiltonian chain from z `[D]`, which is moved along, for as many draws as there are momenta `[N, D]`.
 
-    Trajectories have `lengths` `[N]` in units of `scales` `[D]`, and at most `max_leapfrog` steps. `tuning` holds log
-    step, its running average, average shortfall of acceptance, draws so far, wanted acceptance, and the log step that
-    the search leans to: the step is tuned by dual averaging (Hoffman and Gelman 2014) if the wanted acceptance is
-    positive, else kept. Fills `kept` `[N, D]` and `stats` `[N, 6]`: log density, acceptance chance, step, leapfrog
+    Trajectories have `lengths` `[N]` in units of `scales` and `stretch` `[D]`, and at most `max_leapfrog` steps.
+    `tuning` holds log step, its running average, average shortfall of acceptance, draws so far, wanted acceptance, and
+    the log step that the search leans to: the step is tuned by dual averaging (Hoffman and Gelman 2014) if the wanted
+    acceptance is positive, else kept. Fills `kept` `[N, D]` and `stats` `[N, 6]`: log density, acceptance chance, step, leapfrog
     steps, energy, and whether the trajectory diverged. A divergence counts as a rejection.
     """
     dimension = z.size
     gradient, z_new, gradient_new = np.empty(dimension), np.empty(dimension), np.empty(dimension)
     log_density = log_density_gradient(model, data, work, z, gradient)
     values, policy = work.V.copy(), work.pi.copy()
-    stretch = np.zeros(dimension)
     for i in range(momenta.shape[0]):
         step = math.exp(tuning[0])
         num_steps = int(min(max(1.0, np.rint(lengths[i] / step)), max_leapfrog))
