@@ -7,7 +7,8 @@ others on the machine disturb least; they count warm-up and draws and, for ours,
 "Draws alone" leaves the warm-up out, for ours by its part of the gradients.
 
 ESS is ArviZ's bulk ESS over all chains: of one run for ours, of all chains for NumPyro. Intervals (95 %) come from the
-spread of independent runs for ours, and a jackknife over chains for NumPyro.
+spread of independent runs for ours, and a jackknife over chains for NumPyro. The minimum over many parameters is too
+small where chains are short: with --quick, NumPyro's on 10x10 by several times, which flatters ours.
 
 The second part is the time per gradient inside a compiled trajectory, for both engines, as the number of states grows.
 """

@@ -33,8 +33,8 @@ def moves_with(change):
         return change(kernels.log_density_gradient(model, data, work, z, gradient), gradient, z)
 
     def move_chains(
-        model, data, work, positions, values, policies, momenta, uniforms, scales, stretch, steps, num_steps, kept_positions,
-        kept_values, kept_policies, acceptance,
+        model, data, work, positions, values, policies, momenta, uniforms, scales, stretch, steps, num_steps,
+        kept_positions, kept_values, kept_policies, acceptance,
     ):  # fmt: skip
         widen = np.eye(stretch.size) + np.outer(stretch, stretch)
         for c, m in np.ndindex(uniforms.shape):

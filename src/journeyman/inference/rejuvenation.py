@@ -95,7 +95,7 @@ def _adjusted_length(num_leapfrog: float, move_correlation: float, settings: SMC
 
 
 class Chains(NamedTuple):
-    """Where M chains stand: positions `[M, D]`, values and policies `[M, S]`; scales and stretch `[D]` of their moves."""
+    """Where M chains stand: positions `[M, D]`, values and policies `[M, S]`; scales, stretch `[D]` of their moves."""
 
     target: Target
     scales: FloatArray
