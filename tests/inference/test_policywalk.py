@@ -225,6 +225,7 @@ def test_hamiltonian_chains_recover_from_numbers_that_are_none():
             np.full(6, 0.5),
             np.full(6, 0.05),
             np.ones(3),
+            np.zeros(3),
             tuning,
             10,
             kept,

@@ -724,8 +724,8 @@ def hmc_chain(model, data, work, z, momenta, uniforms, lengths, scales, stretch,
     Trajectories have `lengths` `[N]` in units of `scales` and `stretch` `[D]`, and at most `max_leapfrog` steps.
     `tuning` holds log step, its running average, average shortfall of acceptance, draws so far, wanted acceptance, and
     the log step that the search leans to: the step is tuned by dual averaging (Hoffman and Gelman 2014) if the wanted
-    acceptance is positive, else kept. Fills `kept` `[N, D]` and `stats` `[N, 6]`: log density, acceptance chance, step, leapfrog
-    steps, energy, and whether the trajectory diverged. A divergence counts as a rejection.
+    acceptance is positive, else kept. Fills `kept` `[N, D]` and `stats` `[N, 6]`: log density, acceptance chance, step,
+    leapfrog steps, energy, and whether the trajectory diverged. A divergence counts as a rejection.
     """
     dimension = z.size
     gradient, z_new, gradient_new = np.empty(dimension), np.empty(dimension), np.empty(dimension)

@@ -98,7 +98,7 @@ class Posterior:
         return np.asarray(np.sqrt(self.mean((self.rewards - self.mean_reward()) ** 2)))
 
     def credible_intervals(self, level: float = 0.95) -> FloatArray:
-        """Return central intervals of the parameters `[D, 2]`, by weighted quantiles; each holds `level` of the weight."""
+        """Return central intervals `[D, 2]` of the parameters, by weighted quantiles, that hold `level` of the weight."""
         if not 0.0 < level < 1.0:
             raise InputError(f"level must lie strictly between 0 and 1, got {level}.")
         tails = ((1.0 - level) / 2.0, (1.0 + level) / 2.0)
