@@ -26,7 +26,7 @@ from journeyman.threads import resolve_num_threads, run_chunks
 from journeyman.types import FloatArray, IntArray
 
 ENGINES = ("auto", "dense", "sparse")
-MAX_DENSE_STATES = 400
+MAX_DENSE_STATES = 1000  # a gradient crosses over near 1400, but each chain also starts with an inversion
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
