@@ -463,7 +463,7 @@ def main() -> None:
     settings = QUICK if options.quick else FULL
     with pinned(1):
         if options.skip_numpyro:
-            results = {name: compare(case, settings[name], None) for name, case in cases.items()}
+            results = {name: compare(case, settings[name], None, options.form) for name, case in cases.items()}
         else:
             with other_process() as call:
                 results = {name: compare(case, settings[name], call, options.form) for name, case in cases.items()}

@@ -98,7 +98,7 @@ class Posterior:
         return np.asarray(np.sqrt(self.mean((self.rewards - self.mean_reward()) ** 2)))
 
     def credible_intervals(self, level: float = 0.95) -> FloatArray:
-        """Return central intervals `[D, 2]` of the parameters, by weighted quantiles, that hold `level` of the weight."""
+        """Return central intervals `[D, 2]` of the parameters, by weighted quantiles, of posterior chance `level`."""
         if not 0.0 < level < 1.0:
             raise InputError(f"level must lie strictly between 0 and 1, got {level}.")
         tails = ((1.0 - level) / 2.0, (1.0 + level) / 2.0)
@@ -181,11 +181,14 @@ class Posterior:
             log_evidence=self.log_evidence,
         )
 
-    def to_arviz(self) -> Any:
-        """Return the samples as ArviZ data: InferenceData before ArviZ 1.0, DataTree from 1.0 on."""
+    def to_arviz(self, **options: Any) -> Any:
+        """Return the samples as ArviZ data: InferenceData before ArviZ 1.0, DataTree from 1.0 on.
+
+        Options: include_reward, num_draws, seed, as in `arviz_export.to_arviz`.
+        """
         from journeyman.inference.arviz_export import to_arviz
 
-        return to_arviz(self)
+        return to_arviz(self, **options)
 
 
 def weighted_quantile(samples: FloatArray, weights: FloatArray, level: float) -> FloatArray:
