@@ -136,3 +136,8 @@ def test_a_grid_without_an_ordinary_cell_has_no_initial_state():
     seed = next(seed for seed in range(200) if random_grid(seed, size=1).problem.mdp.terminal.all())
     with pytest.raises(InputError, match=f"a cell that is not terminal, got none for seed {seed}. Use another seed"):
         random_grid(seed, size=1, num_initial=1)
+
+
+def test_a_grid_that_would_not_fit_is_refused_before_anything_is_drawn():
+    with pytest.raises(InputError, match=r"at most 4,000,000 cells, got 100000 x 100000"):
+        make_world("random-grid", size=100_000)

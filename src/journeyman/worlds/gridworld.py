@@ -11,8 +11,18 @@ from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.rows import rows_from_columns
 from journeyman.types import any_array, real_number, whole_number
 
+MAX_CELLS = 4_000_000  # about 10 GB of memory while it is built
 MOVES = np.array([[0, 0], [-1, 0], [0, 1], [1, 0], [0, -1]])
 ACTION_LABELS = ("stay", "up", "right", "down", "left")
+
+
+def check_size(num_rows: int, num_columns: int) -> None:
+    """Refuse grids that would not fit into memory, before anything is drawn or built."""
+    if num_rows * num_columns > MAX_CELLS:
+        raise InputError(
+            f"a gridworld must have at most {MAX_CELLS:,} cells, got {num_rows} x {num_columns}. "
+            "Build larger problems with FiniteMDP."
+        )
 
 
 def gridworld(
@@ -32,6 +42,7 @@ def gridworld(
     """
     num_rows = whole_number(num_rows, "num_rows of a gridworld", 1)
     num_columns = whole_number(num_columns, "num_columns of a gridworld", 1)
+    check_size(num_rows, num_columns)
     slip = real_number(slip, "slip")
     if not 0.0 <= slip <= 1.0:
         raise InputError(f"slip must lie in 0..1, got {slip}. It is the chance of a random action instead.")

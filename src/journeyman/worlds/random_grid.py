@@ -6,7 +6,7 @@ from journeyman.errors import InputError
 from journeyman.problem import Problem
 from journeyman.rewards import Normal, PerState
 from journeyman.types import BoolArray, FloatArray, whole_number
-from journeyman.worlds.gridworld import gridworld
+from journeyman.worlds.gridworld import check_size, gridworld
 from journeyman.worlds.streams import world_rng
 from journeyman.worlds.world import World
 
@@ -42,6 +42,7 @@ def random_grid(
             f"terminals must be one of {', '.join(TERMINAL_RULES)}, got {terminals!r}. "
             "Use 'independent' where a posterior has to be calibrated."
         )
+    check_size(size, size)
     num_states = size * size
     prior = Normal(num_states, 0.0, std)
     rng = world_rng(f"random-grid-{size}", seed)
