@@ -111,12 +111,7 @@ def solve_batch(
     """
     batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions, has_batch_axis=True)
     rewards = np.array(rewards, dtype=np.float64)  # what the solution keeps, whatever happens to the caller's array
-    if not 0 < real_number(tol, "tol") < np.inf:
-        raise InputError(f"tol must be positive and finite, got {tol}. The default is 1e-10.")
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}. Leave it out for 'auto'.")
-    if max_iterations is not None:
-        whole_number(max_iterations, "max_iterations", 1, "Leave it out for as many as convergence may take.")
+    _check_options(tol, method, max_iterations)
     num_rewards = batch.shape[0]
     order = band_order(mdp)
     is_direct = method == "direct" or (method == "auto" and order.work <= MAX_DIRECT_WORK)
@@ -129,11 +124,7 @@ def solve_batch(
     iterations = np.zeros(num_rewards, dtype=np.int64)
     longest = int(np.diff(mdp.rows.indptr).max())
     contraction = mdp.discount * mdp.max_row_sum * (1.0 + max(ROUNDING, longest * 2.0**-52))  # sums may be off so much
-    if not np.abs(batch).max() < LARGEST_VALUE * (1.0 - contraction):
-        raise InputError(
-            f"rewards must lead to values below {LARGEST_VALUE:g}, got rewards up to {np.abs(batch).max():g} "
-            f"with discount {mdp.discount}. Scale them down, or use a smaller discount."
-        )
+    _check_size(np.abs(batch).max(), contraction, mdp.discount)
     rows = (order.rows.indptr, order.rows.next_states, order.rows.probabilities, mdp.discount)
     shared = (*order.shared.common, *order.shared.extra, order.available)
     off_diagonal = (*order.off_diagonal.common, *order.off_diagonal.extra, order.gain, order.available)
@@ -226,6 +217,24 @@ def _start(
             )
         policies = checked_policies(mdp, np.broadcast_to(start_policy, shape))
     return values, policies
+
+
+def _check_options(tol: float, method: str, max_iterations: int | None) -> None:
+    if not 0 < real_number(tol, "tol") < np.inf:
+        raise InputError(f"tol must be positive and finite, got {tol}. The default is 1e-10.")
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}. Leave it out for 'auto'.")
+    if max_iterations is not None:
+        whole_number(max_iterations, "max_iterations", 1, "Leave it out for as many as convergence may take.")
+
+
+def _check_size(largest_reward: float, contraction: float, discount: float) -> None:
+    """Refuse rewards whose values would overflow."""
+    if not largest_reward < LARGEST_VALUE * (1.0 - contraction):
+        raise InputError(
+            f"rewards must lead to values below {LARGEST_VALUE:g}, got rewards up to {largest_reward:g} "
+            f"with discount {discount}. Scale them down, or use a smaller discount."
+        )
 
 
 def _lanes(num_rewards: int) -> int:

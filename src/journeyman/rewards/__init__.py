@@ -1,7 +1,8 @@
 """Reward models and priors over their parameters."""
 
+from journeyman.rewards.discrete import Discrete
 from journeyman.rewards.models import LinearFeatures, PerState, PerStateAction, RewardModel
-from journeyman.rewards.priors import Discrete, MultivariateNormal, Normal, Prior, Uniform
+from journeyman.rewards.priors import MultivariateNormal, Normal, Prior, Uniform
 
 __all__ = [
     "Discrete",

@@ -16,11 +16,10 @@ from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.special import ndtr, ndtri
 
-from journeyman.errors import InputError, UnsupportedError
+from journeyman.errors import InputError
 from journeyman.types import FloatArray, float_array, read_only, whole_number
 
 LOG_2PI = float(np.log(2.0 * np.pi))
-NO_SPACE = "a Discrete prior has no unconstrained space. Use inference 'enumerate' or 'smc'."
 LARGEST_HALF_WIDTH = 8e307  # beyond it the width overflows
 
 
@@ -72,7 +71,7 @@ def _checked_size(num_parameters: int) -> int:
     return whole_number(num_parameters, "num_parameters of a prior", 1, "Give one per parameter of the reward model.")
 
 
-def _parameters(values: ArrayLike, size: int, name: str) -> FloatArray:
+def checked_parameters(values: ArrayLike, size: int, name: str) -> FloatArray:
     """Return `values` as `[..., D]`; a shorter last axis would be spread silently."""
     array = float_array(values, name)
     if array.shape[-1:] != (size,):
@@ -116,15 +115,15 @@ class Normal:
 
     def from_unconstrained(self, z: ArrayLike) -> FloatArray:
         """Return mean + std * z."""
-        return np.asarray(self.mean + self.std * _parameters(z, self.num_parameters, "z"))
+        return np.asarray(self.mean + self.std * checked_parameters(z, self.num_parameters, "z"))
 
     def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
         """Return (theta - mean) / std."""
-        return np.asarray((_parameters(theta, self.num_parameters, "theta") - self.mean) / self.std)
+        return np.asarray((checked_parameters(theta, self.num_parameters, "theta") - self.mean) / self.std)
 
     def log_jacobian(self, z: ArrayLike) -> FloatArray:
         """Return log |d theta / d z|, the same everywhere."""
-        return np.full(_parameters(z, self.num_parameters, "z").shape[:-1], np.log(self.std).sum())
+        return np.full(checked_parameters(z, self.num_parameters, "z").shape[:-1], np.log(self.std).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,13 +156,13 @@ class Uniform:
 
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Return log p(theta): minus infinity outside."""
-        array = _parameters(theta, self.num_parameters, "theta")
+        array = checked_parameters(theta, self.num_parameters, "theta")
         inside = ((array >= self.low) & (array <= self.high)).all(-1)
         return np.asarray(np.where(inside, -np.log(self.width).sum(), -np.inf))
 
     def gradient(self, theta: ArrayLike) -> FloatArray:
         """Return zero: the density is flat."""
-        return np.zeros(_parameters(theta, self.num_parameters, "theta").shape)
+        return np.zeros(checked_parameters(theta, self.num_parameters, "theta").shape)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw `[size, D]` parameters."""
@@ -174,14 +173,14 @@ class Uniform:
 
         Always strictly between low and high, so that `to_unconstrained` takes it back.
         """
-        array = _parameters(z, self.num_parameters, "z")
+        array = checked_parameters(z, self.num_parameters, "z")
         from_low, from_high = self.low + self.width * ndtr(array), self.high - self.width * ndtr(-array)
         theta = np.where(array < 0, from_low, from_high)
         return np.asarray(np.clip(theta, np.nextafter(self.low, self.high), np.nextafter(self.high, self.low)))
 
     def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
         """Return the z with theta = low + width * Phi(z); refuses values on or outside the ends."""
-        array = _parameters(theta, self.num_parameters, "theta")
+        array = checked_parameters(theta, self.num_parameters, "theta")
         inside = (array > self.low) & (array < self.high)
         if not inside.all():
             where = tuple(np.argwhere(~inside)[0])
@@ -195,7 +194,7 @@ class Uniform:
 
     def log_jacobian(self, z: ArrayLike) -> FloatArray:
         """Return log |d theta / d z| = sum of log width + log N(z)."""
-        array = _parameters(z, self.num_parameters, "z")
+        array = checked_parameters(z, self.num_parameters, "z")
         return np.asarray(np.log(self.width).sum() - 0.5 * (array**2).sum(-1) - 0.5 * self.num_parameters * LOG_2PI)
 
 
@@ -258,97 +257,18 @@ class MultivariateNormal:
 
     def from_unconstrained(self, z: ArrayLike) -> FloatArray:
         """Return mean + factor z, with factor factor^T = covariance."""
-        return np.asarray(self.mean + _parameters(z, self.num_parameters, "z") @ self.factor.T)
+        return np.asarray(self.mean + checked_parameters(z, self.num_parameters, "z") @ self.factor.T)
 
     def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
         """Return the z with theta = mean + factor z."""
-        return self._solved(_parameters(theta, self.num_parameters, "theta") - self.mean, is_transposed=False)
+        return self._solved(checked_parameters(theta, self.num_parameters, "theta") - self.mean, is_transposed=False)
 
     def log_jacobian(self, z: ArrayLike) -> FloatArray:
         """Return log |d theta / d z|, the same everywhere."""
-        return np.full(_parameters(z, self.num_parameters, "z").shape[:-1], np.log(np.diag(self.factor)).sum())
+        return np.full(checked_parameters(z, self.num_parameters, "z").shape[:-1], np.log(np.diag(self.factor)).sum())
 
     def _solved(self, right_sides: FloatArray, *, is_transposed: bool) -> FloatArray:
         """Solve factor x = b, or its transpose, for each b in the last axis."""
         flat = right_sides.reshape(-1, self.num_parameters).T
         solved = solve_triangular(self.factor, flat, lower=True, trans=int(is_transposed), check_finite=False)
         return np.asarray(solved.T.reshape(right_sides.shape))
-
-
-@dataclass(frozen=True, eq=False)
-class Discrete:
-    """Finitely many parameter vectors `atoms [K, D]`, all different, with joint probabilities `[K]`."""
-
-    atoms: FloatArray
-    probabilities: FloatArray | None = None
-    is_discrete = True
-
-    def __post_init__(self) -> None:
-        """Check the arguments; no probabilities means equal ones."""
-        atoms = float_array(self.atoms, "atoms")
-        if atoms.ndim != 2 or 0 in atoms.shape:
-            raise InputError(
-                f"atoms must have shape [K, D] with K and D at least 1, got {atoms.shape}. Give one row per atom."
-            )
-        if not np.isfinite(atoms).all():
-            k, i = (int(index) for index in np.argwhere(~np.isfinite(atoms))[0])
-            raise InputError(f"atoms must be finite, got {atoms[k, i]} at atom {k}, parameter {i}. Correct it.")
-        _, first, counts = np.unique(atoms, axis=0, return_index=True, return_counts=True)
-        if (counts > 1).any():
-            k = int(first[counts > 1].min())
-            raise InputError(f"atoms must all differ, got atom {k} again. Merge them and add their probabilities.")
-        object.__setattr__(self, "atoms", read_only(atoms))
-        object.__setattr__(self, "probabilities", read_only(_checked_weights(self.probabilities, len(atoms))))
-
-    @property
-    def num_parameters(self) -> int:
-        """Number of parameters D."""
-        return int(self.atoms.shape[1])
-
-    @property
-    def weights(self) -> FloatArray:
-        """Probabilities `[K]` of the atoms."""
-        return np.asarray(self.probabilities)
-
-    def log_density(self, theta: ArrayLike) -> FloatArray:
-        """Return the log probability of theta: minus infinity where it is no atom."""
-        array = _parameters(theta, self.num_parameters, "theta")
-        is_atom = (array[..., None, :] == self.atoms).all(-1)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(is_atom @ self.weights))
-
-    def gradient(self, theta: ArrayLike) -> FloatArray:
-        """Refuse: atoms have no gradient."""
-        raise UnsupportedError("a Discrete prior has no gradient. Use inference 'enumerate' or 'smc'.")
-
-    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Draw `[size, D]` atoms."""
-        return np.asarray(self.atoms[rng.choice(len(self.atoms), size=size, p=self.weights)])
-
-    def from_unconstrained(self, z: ArrayLike) -> FloatArray:
-        """Refuse: atoms have no smooth map."""
-        raise UnsupportedError(NO_SPACE)
-
-    def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
-        """Refuse: atoms have no smooth map."""
-        raise UnsupportedError(NO_SPACE)
-
-    def log_jacobian(self, z: ArrayLike) -> FloatArray:
-        """Refuse: atoms have no smooth map."""
-        raise UnsupportedError(NO_SPACE)
-
-
-def _checked_weights(probabilities: ArrayLike | None, size: int) -> FloatArray:
-    """Return `[K]` positive probabilities that sum to 1, equal ones for None."""
-    if probabilities is None:
-        return np.full(size, 1.0 / size)
-    weights = float_array(probabilities, "probabilities")
-    if weights.shape != (size,):
-        raise InputError(f"probabilities must have shape {(size,)}, got {weights.shape}. Give one per atom.")
-    if not (weights > 0).all():
-        k = int(np.argmin(weights > 0))
-        raise InputError(f"probabilities must be positive, got {weights[k]} at atom {k}. Leave that atom out.")
-    total = float(weights.sum())
-    if not abs(total - 1.0) <= 1e-6:
-        raise InputError(f"probabilities must sum to 1, got {total:.9g}. Divide them by their sum.")
-    return np.asarray(weights / total)
