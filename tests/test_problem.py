@@ -10,6 +10,7 @@ from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem, checked_beta
 from journeyman.rewards import Discrete, Normal, PerState, PerStateAction
+from journeyman.worlds import make_world
 
 
 def make_mdp(**options):
@@ -120,3 +121,23 @@ def test_unrolled_asks_at_time_0_only():
 def test_bad_horizon(horizon):
     with pytest.raises(InputError, match=f"horizon must be a whole number of at least 1, got {horizon}"):
         make_problem().unrolled(horizon)
+
+
+@pytest.mark.parametrize(
+    ("demonstration", "message"),
+    [
+        (Demonstration(1, ((1, 0), (35, 0)), ended="truncated"), r"got state 35 after action stay in state 1"),
+        (Demonstration(1, ((1, 0),), final_state=20, ended="terminated"), r"got state 20 after action stay in state 1"),
+        (Demonstration(1, (), ended="truncated"), r"must start in a terminal state, got state 1 in demonstration 0"),
+    ],
+)
+def test_demonstrations_that_cannot_happen_are_refused(demonstration, message):
+    with pytest.raises(InputError, match=message):
+        make_world("jail").problem.counts(demonstration)
+
+
+def test_on_an_unrolled_problem_states_carry_time():
+    unrolled = make_world("jail").problem.unrolled(3)
+    assert unrolled.counts(Demonstration(1, ((1, 0), (37, 0)), ended="truncated")).sum() == 2
+    with pytest.raises(InputError, match=r"t \* S \+ s"):
+        unrolled.counts(Demonstration(1, ((1, 0), (1, 0)), ended="truncated"))

@@ -69,7 +69,8 @@ class Problem:
     def counts(self, demonstrations: Iterable[Demonstration] | Demonstration) -> IntArray:
         """Return the counts n(s, a) `[S, A]` of demonstrations, after checking that they can occur in this problem.
 
-        Actions must exist; a terminal state takes no action unless it is queryable.
+        Actions must exist, a terminal state takes no action unless it is queryable, and each state must be a possible
+        next one.
         """
         listed = as_demonstrations(demonstrations)
         counts = action_counts(listed, self.mdp.num_states, self.mdp.num_actions)
@@ -86,7 +87,26 @@ class Problem:
                 f"demonstrations must {rule}, got action {self.mdp.action_name(action)} "
                 f"in state {self.mdp.state_name(state)} in demonstration {index}. Correct or remove it."
             )
+        for index, demonstration in enumerate(listed):
+            self._check_possible(demonstration, index)
         return counts
+
+    def _check_possible(self, demonstration: Demonstration, index: int) -> None:
+        """Refuse steps that the dynamics cannot make; they would not change the likelihood, but something is wrong."""
+        mdp, steps, final = self.mdp, demonstration.steps, demonstration.final_state
+        if not steps and not mdp.terminal[mdp.state_indices(demonstration.start_state)].all():
+            raise InputError(
+                f"a demonstration without steps must start in a terminal state, got state "
+                f"{mdp.state_name(demonstration.start_state)} in demonstration {index}. Add its steps, or remove it."
+            )
+        after = [state for state, _ in steps[1:]] + ([] if final is None else [final])
+        for (state, action), next_state in zip(steps, after, strict=False):
+            if next_state not in mdp.next_states(state, action)[0]:
+                raise InputError(
+                    f"demonstrations must follow the dynamics, got state {next_state} after action "
+                    f"{mdp.action_name(action)} in state {mdp.state_name(state)} in demonstration {index}. "
+                    "Split it where steps are missing; on an unrolled problem states are t * S + s."
+                )
 
     def unrolled(self, horizon: int) -> "Problem":
         """Return the problem with a finite horizon: states are (t, s), numbered t * S + s, and share parameters over t.

@@ -10,6 +10,7 @@ from journeyman.errors import InferenceError, InputError
 from journeyman.inference import smc
 from journeyman.inference.enumeration import infer_enumerate
 from journeyman.inference.policywalk import infer_policywalk
+from journeyman.inference.weights import effective_size
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete, PerStateAction
 from journeyman.worlds import World, make_world
@@ -234,8 +235,17 @@ def test_refuses_to_remove_what_was_not_added():
         ({"ess_threshold": 1.5}, "ess_threshold must lie"),
         ({"acceptance": float("nan")}, "acceptance must lie"),
         ({"max_leapfrog": 0}, "max_leapfrog must"),
+        ({"num_particle": 200}, "got 'num_particle'. It has: num_particles"),
+        ({"seed": -3}, "seed must"),
     ],
 )
 def test_refuses_settings_out_of_range(settings, message):
     with pytest.raises(InputError, match=message):
         smc.start(make_world("jail", 0).problem, **settings)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e9, 1e30])
+def test_a_stage_keeps_the_effective_size_that_is_wanted_however_surprising(size):
+    log_weights = -size * np.random.default_rng(0).exponential(size=500)
+    part = smc._stage_size(log_weights, 250.0)
+    assert part == 1.0 or effective_size(part * log_weights) == pytest.approx(250.0, rel=1e-3)

@@ -68,10 +68,11 @@ def test_lines_that_repeat_add_up(tmp_path):
 
 
 def test_sizes_come_from_the_largest_numbers_unless_given():
-    mdp = FiniteMDP.from_edges({"state": [0], "action": [1], "next_state": [3], "probability": [1.0]}, discount=0.9)
+    options = {"discount": 0.9, "missing_mass": "terminates"}
+    mdp = FiniteMDP.from_edges({"state": [0], "action": [1], "next_state": [3], "probability": [1.0]}, **options)
     assert (mdp.num_states, mdp.num_actions) == (4, 2)
     assert mdp.terminal.tolist() == [False, True, True, True]
-    larger = FiniteMDP.from_edges(GOOD, num_states=5, num_actions=2, discount=0.9)
+    larger = FiniteMDP.from_edges(GOOD, num_states=5, num_actions=2, **options)
     assert (larger.num_states, larger.num_actions) == (5, 2)
 
 
@@ -196,3 +197,13 @@ def test_parquet_without_its_packages_names_the_extra(tmp_path, monkeypatch, pac
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=rf"{package} is needed .*journeyman\[tables\]"):
         FiniteMDP.from_edges(path, discount=0.9)
+
+
+def test_an_action_without_edges_needs_a_word():
+    """A maze's table that leaves out moves into walls must not turn them into exits."""
+    table = {"state": [0, 0, 1], "action": [0, 1, 0], "next_state": [1, 1, 0], "probability": [1.0, 1.0, 1.0]}
+    with pytest.raises(InputError, match=r"got none at state 1, action 1.*available="):
+        FiniteMDP.from_edges(table, discount=0.9)
+    mdp = FiniteMDP.from_edges(table, discount=0.9, available=np.array([[True, True], [True, False]]))
+    assert not mdp.available[1, 1]
+    assert FiniteMDP.from_edges(table, discount=0.9, missing_mass="terminates").next_states(1, 1)[0].size == 0

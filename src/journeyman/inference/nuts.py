@@ -7,6 +7,7 @@ when nutpie returns.
 
 import inspect
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,8 @@ from journeyman.inference.packing import Packed
 from journeyman.inference.target import LOG_2PI, Target
 from journeyman.types import FloatArray
 
+START_TRIES = 100
+SETTLING_SECONDS = 1.0
 Density = Callable[[FloatArray], tuple[float, FloatArray]]
 STATS = {  # ours, which are ArviZ's, and nutpie's names
     "lp": "logp",
@@ -84,8 +87,19 @@ class Callbacks:
         return lambda z: {"z": z}
 
     def initial_point(self, seed: int) -> FloatArray:
-        """Return a draw of the prior."""
-        return np.random.default_rng(seed).standard_normal(self.target.dimension)
+        """Return a draw of the prior where the density is a number."""
+        rng = np.random.default_rng(seed)
+        for _ in range(START_TRIES):
+            z = rng.standard_normal(self.target.dimension)
+            if self.has_density(z):
+                return z
+        raise no_start("none that is")
+
+    def has_density(self, z: FloatArray) -> bool:
+        """Whether log density and gradient are numbers at z, small enough to be squared."""
+        value, gradient = self.target.log_density_and_gradient(z)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return math.isfinite(value) and math.isfinite(gradient.dot(gradient))
 
 
 def nuts_chains(target: Target, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool) -> Chains:
@@ -93,6 +107,7 @@ def nuts_chains(target: Target, settings: ChainSettings, *, seed: int, num_threa
     require("arviz", "mcmc")
     nutpie: Any = require("nutpie", "mcmc")
     callbacks = Callbacks(target)
+    callbacks.initial_point(seed)  # refuse before nutpie has started threads, which outlive a failure
     model = nutpie.compiled_pyfunc.from_pyfunc(
         target.dimension,
         callbacks.make_density,
@@ -142,6 +157,7 @@ def _waited_for(sampler: Any, callbacks: Callbacks) -> Any:
         sampler.cancel()
         raise
     except BaseException as error:  # a panic of nutpie is no Exception
+        time.sleep(SETTLING_SECONDS)  # its other threads go on for a while, and must not meet a closing interpreter
         if callbacks.failures:
             raise callbacks.failures[0] from None
         if callbacks.num_recoveries:

@@ -12,7 +12,7 @@ With a Discrete prior there is nothing to move: reweighting alone is exact.
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
 from journeyman.threads import resolve_num_threads
-from journeyman.types import AnyArray, FloatArray, IntArray
+from journeyman.types import AnyArray, FloatArray, IntArray, whole_number
 
 Report = Callable[[float], None]
 
@@ -64,6 +64,11 @@ def infer_smc(
 def start(problem: Problem, *, seed: int = 0, num_threads: int | None = None, **settings: float) -> Particles:
     """Return particles of the prior."""
     begin = time.perf_counter()
+    whole_number(seed, "seed", 0, "Use another one.")
+    known = [field.name for field in fields(SMCSettings)]
+    for name in settings:
+        if name not in known:
+            raise InputError(f"smc must get settings that it knows, got {name!r}. It has: {', '.join(known)}.")
     chosen = SMCSettings(**settings)  # type: ignore[arg-type]
     zeros = np.zeros((problem.mdp.num_states, problem.mdp.num_actions))
     target = None
@@ -175,11 +180,11 @@ def _stage_size(log_weights: FloatArray, wanted: float) -> float:
     """Return the largest part of the change that keeps an effective size of `wanted`; 1 if all of it nearly does."""
     if effective_size(log_weights) >= 0.5 * wanted:
         return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(40):
+    low, high = -700.0, 0.0  # logs: a first part may have to be tiny where the prior is wide
+    for _ in range(60):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if effective_size(middle * log_weights) >= wanted else (low, middle)
-    return max(low, 1e-6)
+        low, high = (middle, high) if effective_size(np.exp(middle) * log_weights) >= wanted else (low, middle)
+    return float(np.exp(low))
 
 
 def posterior_of(particles: Particles) -> Posterior:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from journeyman.errors import InputError
 from journeyman.mdp import validation
-from journeyman.mdp.edges import rows_from_edges
+from journeyman.mdp.edges import check_no_action_is_left_out, rows_from_edges
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.rows import Rows, rows_from_dense, rows_from_function, rows_from_matrices
 from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray, read_only
@@ -122,9 +122,15 @@ class FiniteMDP:
     ) -> "FiniteMDP":
         """Build from an edge table (CSV or Parquet path, DataFrame, or mapping of columns); options as in the class.
 
-        Columns: state, action, next_state, probability, numbered from 0.
+        Columns: state, action, next_state, probability, numbered from 0. A state without edges is terminal; an action
+        that lacks edges where others have some needs a word: `available` says that it does not exist,
+        `missing_mass="terminates"` that it ends the episode.
         """
-        return cls(rows=rows_from_edges(edges, num_states, num_actions), discount=discount, **options)
+        rows = rows_from_edges(edges, num_states, num_actions)
+        is_explained = options.get("available") is not None or options.get("termination") is not None
+        if not is_explained and options.get("missing_mass", "error") == "error":
+            check_no_action_is_left_out(rows)
+        return cls(rows=rows, discount=discount, **options)
 
     @classmethod
     def from_function(
