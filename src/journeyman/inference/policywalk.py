@@ -11,8 +11,8 @@ per 1e5 gradients after warm-up, and per second of one core with warm-up.
 
 | world | nuts | hmc |
 |---|---|---|
-| random-8x8 | 171, 148; 54/s, 48/s | 232, 192; 195/s, 160/s |
-| random-10x10 | 94, 112; 28/s, 37/s | 170, 150; 117/s, 107/s |
+| random-8x8 | 171, 148; 54/s, 48/s | 278, 330; 237/s (five runs) |
+| random-10x10 | 94, 112; 28/s, 37/s | 139, 154; 100/s, 114/s |
 
 How the settings of nuts were chosen, by one run of 4 chains each, on 8x8 and 10x10, per 1e5 gradients: gradient-based
 scales 78 and 40, against 153 and 114 at the same acceptance of 0.8; acceptance 0.65: 208 and 97, 0.72: 157 and 101,
