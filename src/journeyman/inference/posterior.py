@@ -116,9 +116,10 @@ class Posterior:
         entries = (mdp.rows.probabilities, mdp.rows.next_states, mdp.rows.indptr)
         transitions: Any = sparse.csr_array(entries, shape=shape)
         expected = (transitions[rows] @ self.values.T).T.reshape(self.num_samples, chosen.size, mdp.num_actions)
-        rewards = self.rewards[:, chosen]
-        if rewards.ndim == 2:
-            rewards = rewards[:, :, None]
+        model = self.problem.reward_model
+        paying = chosen if model.is_state_only else rows  # rewards of these states only: memory stays bounded
+        flat = (model.features[paying] @ self.theta.T).T + model.offset[paying]
+        rewards = flat.reshape(self.num_samples, chosen.size, -1)
         return np.where(mdp.available[chosen], rewards + mdp.discount * expected, -np.inf)
 
     def q_chunks(self) -> Iterator[tuple[IntArray, FloatArray]]:
