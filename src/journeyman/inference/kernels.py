@@ -660,14 +660,6 @@ def evaluate_many(model, data, work, positions, log_densities, gradients, values
 
 
 @njit(cache=True, nogil=True)
-def rewards_of(model, work, positions, rewards):
-    """Fill `rewards` `[N, S]` or `[N, S * A]` with the rewards of `positions` `[N, D]`."""
-    for i in range(positions.shape[0]):
-        set_reward(model, positions[i], work)
-        rewards[i] = work.reward
-
-
-@njit(cache=True, nogil=True)
 def log_density_gradient_packed(header, ints, floats, next_states, available, z, gradient):
     """`log_density_gradient` on the flat arrays of `packing.pack`, whose order of fields this repeats."""
     num_states, num_actions = available.shape
