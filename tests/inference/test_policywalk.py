@@ -136,7 +136,7 @@ def test_thinning_keeps_every_second_draw_of_the_same_chain():
     ("preset", "num_kept"), [("published-jail", 100), ("published-8x8", 250), ("published-10x10", 500)]
 )
 def test_published_presets(preset, num_kept):
-    settings = policywalk.chain_settings(preset, {})
+    settings = policywalk.chain_settings(preset)
     assert (settings.num_chains, settings.num_warmup, settings.thin) == (1, 100, 2)
     assert settings.num_draws // settings.thin == num_kept
 

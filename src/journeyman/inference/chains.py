@@ -1,9 +1,13 @@
-"""What samplers of chains take and give."""
+"""What samplers of chains take and give: settings, draws, diagnostics."""
 
-from typing import NamedTuple
+import difflib
+from typing import Any, NamedTuple
 
-from journeyman.errors import InferenceError
-from journeyman.types import AnyArray, FloatArray
+import numpy as np
+
+from journeyman.errors import InferenceError, InputError
+from journeyman.inference.diagnostics import Diagnostics, chain_warnings, summarise_chains
+from journeyman.types import AnyArray, FloatArray, real_number, whole_number
 
 
 class ChainSettings(NamedTuple):
@@ -14,6 +18,15 @@ class ChainSettings(NamedTuple):
     num_draws: int
     thin: int
     target_accept: float
+
+
+DEFAULTS = ChainSettings(num_chains=4, num_warmup=300, num_draws=1000, thin=1, target_accept=0.7)
+PUBLISHED = ChainSettings(num_chains=1, num_warmup=100, num_draws=200, thin=2, target_accept=0.8)
+PRESETS = {
+    "published-jail": PUBLISHED,
+    "published-8x8": PUBLISHED._replace(num_draws=500),
+    "published-10x10": PUBLISHED._replace(num_draws=1000),
+}
 
 
 class Chains(NamedTuple):
@@ -33,4 +46,62 @@ def no_start(reason: str) -> InferenceError:
     return InferenceError(
         f"chains must start where the log posterior and its gradient are finite, got {reason} at draws of the prior. "
         "Use a prior of smaller scale, a smaller beta, or rewards that are scaled down."
+    )
+
+
+def chain_settings(preset: str | None, *changes: Any) -> ChainSettings:
+    """Return the settings of a preset, or the defaults, all checked; `changes` in their order, None for none."""
+    if preset is not None and preset not in PRESETS:
+        close = difflib.get_close_matches(str(preset), PRESETS, n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else "Leave it out for the defaults."
+        raise InputError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}. {hint}")
+    given = {name: value for name, value in zip(ChainSettings._fields, changes, strict=False) if value is not None}
+    settings = (DEFAULTS if preset is None else PRESETS[preset])._replace(**given)
+    target_accept = real_number(settings.target_accept, "target_accept")
+    if not 0.0 < target_accept < 1.0:
+        raise InputError(
+            f"target_accept must lie strictly between 0 and 1, got {target_accept}. "
+            f"The default is {DEFAULTS.target_accept}."
+        )
+    checked = ChainSettings(
+        whole_number(settings.num_chains, "num_chains", 1),
+        whole_number(settings.num_warmup, "num_warmup", 10, "Chains need some draws to find their step."),
+        whole_number(settings.num_draws, "num_draws", 1),
+        whole_number(settings.thin, "thin", 1, "1 keeps every draw."),
+        target_accept,
+    )
+    if checked.thin > checked.num_draws:
+        raise InputError(
+            f"thin must be at most num_draws ({checked.num_draws}), got {checked.thin}. Nothing would be left."
+        )
+    return checked
+
+
+def thinned(chains: Chains, thin: int) -> Chains:
+    """Keep every `thin`-th draw."""
+    kept = slice(thin - 1, None, thin)
+    stats = {name: values[:, kept] for name, values in chains.stats.items()}
+    return chains._replace(positions=chains.positions[:, kept], stats=stats)
+
+
+def diagnose(chains: Chains, theta: FloatArray, seconds: float) -> Diagnostics:
+    """Return the diagnostics of draws `[C, N, D]`."""
+    summary = summarise_chains(theta)
+    diverging = np.asarray(chains.stats["diverging"], dtype=bool)
+    warnings = chain_warnings(summary, diverging)
+    if chains.num_recoveries:
+        warnings = (
+            *warnings,
+            f"the log posterior or its gradient was not a number at {chains.num_recoveries} points; these trajectories "
+            "were rejected. Use a prior of smaller scale, or rewards that are scaled down.",
+        )
+    return Diagnostics(
+        seconds=seconds,
+        num_gradients=chains.num_gradients,
+        ess_bulk=summary.ess_bulk,
+        ess_tail=summary.ess_tail,
+        r_hat=summary.r_hat,
+        num_divergences=int(diverging.sum()),
+        acceptance=float(np.mean(chains.stats["acceptance_rate"])),
+        warnings=warnings,
     )

@@ -13,13 +13,12 @@ acceptances 0.55 to 0.9, by the smaller of the two ESS per gradient; the combina
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from journeyman.inference import kernels
 from journeyman.inference.chains import Chains, ChainSettings, no_start
-from journeyman.inference.kernels import Work
 from journeyman.inference.progress import progress_bar
 from journeyman.inference.target import LOG_2PI, Target
 from journeyman.inference.weights import widest_direction
@@ -47,16 +46,72 @@ class Part(NamedTuple):
     stats: FloatArray
 
 
+class Walk(Protocol):
+    """A space to walk in, with the memory of one chain."""
+
+    dimension: int
+
+    def start(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return a first point `[D]`, and scales `[D]` to begin with."""
+
+    def advance(
+        self,
+        position: FloatArray,
+        momenta: FloatArray,
+        uniforms: FloatArray,
+        lengths: FloatArray,
+        scales: FloatArray,
+        stretch: FloatArray,
+        tuning: FloatArray,
+        part: Part,
+    ) -> None:
+        """Move `position` along a trajectory for each of `momenta` `[N, D]`, and fill `part`."""
+
+    @property
+    def num_gradients(self) -> int:
+        """Gradients so far."""
+
+
+class RewardWalk:
+    """Unconstrained space of the parameters, where the prior is N(0, I)."""
+
+    def __init__(self, target: Target) -> None:
+        self.target, self.dimension = target, target.dimension
+        self.work = target.new_work()
+
+    @property
+    def num_gradients(self) -> int:
+        """Gradients so far."""
+        return int(self.work.num_gradients[0])
+
+    def start(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return a draw from the prior, and its scales."""
+        return rng.standard_normal(self.dimension), np.ones(self.dimension)
+
+    def advance(
+        self,
+        position: FloatArray,
+        momenta: FloatArray,
+        uniforms: FloatArray,
+        lengths: FloatArray,
+        scales: FloatArray,
+        stretch: FloatArray,
+        tuning: FloatArray,
+        part: Part,
+    ) -> None:
+        """Move `position` along a trajectory for each of `momenta` `[N, D]`, and fill `part`."""
+        randomness, settings = (momenta, uniforms, lengths), (scales, stretch, tuning, MAX_LEAPFROG)
+        kernels.hmc_chain(self.target.model, self.target.data, self.work, position, *randomness, *settings, *part)
+
+
 class Chain:
     """One chain with its own memory and randomness, keyed by (seed, number of the chain)."""
 
-    def __init__(self, target: Target, seed: int, number: int, report: Report) -> None:
-        self.target, self.report = target, report
+    def __init__(self, walk: Walk, seed: int, number: int, report: Report) -> None:
+        self.walk, self.report = walk, report
         self.rng = np.random.default_rng([seed, number])
-        self.position = self.rng.standard_normal(target.dimension)
-        self.work: Work = target.new_work()
-        self.scales = np.ones(target.dimension)
-        self.stretch = np.zeros(target.dimension)
+        self.position, self.scales = walk.start(self.rng)
+        self.stretch = np.zeros(walk.dimension)
         self.step = FIRST_STEP
 
     def run(self, num_draws: int, length: float, target_accept: float = 0.0) -> Part:
@@ -66,21 +121,10 @@ class Chain:
         parts = []
         for start in range(0, num_draws, BLOCK):
             size = min(BLOCK, num_draws - start)
-            part = Part(np.empty((size, self.target.dimension)), np.empty((size, len(STATS))))
-            kernels.hmc_chain(
-                self.target.model,
-                self.target.data,
-                self.work,
-                self.position,
-                self.rng.standard_normal((size, self.target.dimension)),
-                self.rng.random(size),
-                length * self.rng.uniform(1.0 - LENGTH_JITTER, 1.0 + LENGTH_JITTER, size),
-                self.scales,
-                self.stretch,
-                tuning,
-                MAX_LEAPFROG,
-                *part,
-            )
+            part = Part(np.empty((size, self.walk.dimension)), np.empty((size, len(STATS))))
+            momenta, uniforms = self.rng.standard_normal((size, self.walk.dimension)), self.rng.random(size)
+            lengths = length * self.rng.uniform(1.0 - LENGTH_JITTER, 1.0 + LENGTH_JITTER, size)
+            self.walk.advance(self.position, momenta, uniforms, lengths, self.scales, self.stretch, tuning, part)
             parts.append(part)
             self.report(size)
         if target_accept > 0.0:
@@ -117,17 +161,26 @@ class Chain:
 
 
 def hmc_chains(target: Target, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool) -> Chains:
-    """Sample with our own kernel; the same for a seed whatever the number of threads."""
+    """Sample in the space of parameters; the same for a seed whatever the number of threads."""
+    chains = run_chains(lambda: RewardWalk(target), settings, seed=seed, num_threads=num_threads, progress=progress)
+    stats = chains.stats | {"lp": chains.stats["lp"] - 0.5 * target.dimension * LOG_2PI}
+    return chains._replace(stats=stats)
+
+
+def run_chains(
+    make_walk: Callable[[], Walk], settings: ChainSettings, *, seed: int, num_threads: int, progress: bool
+) -> Chains:
+    """Run chains, each on its own walk; "lp" is what the walk calls its log density."""
     num_chains = settings.num_chains
     parts: list[Part | None] = [None] * num_chains
     counted = np.zeros(num_chains, dtype=np.int64)
 
     def run_part(numbers: range) -> None:
         for number in numbers:
-            chain = Chain(target, seed, number, report)
+            chain = Chain(make_walk(), seed, number, report)
             chain.warm_up(settings.num_warmup, settings.target_accept)
             parts[number] = chain.run(settings.num_draws, TRAJECTORY_LENGTH)
-            counted[number] = chain.work.num_gradients[0]
+            counted[number] = chain.walk.num_gradients
 
     with progress_bar("Hamiltonian chains", is_shown=progress) as show:
         report = counter(show, num_chains * (settings.num_warmup + settings.num_draws))
@@ -136,7 +189,6 @@ def hmc_chains(target: Target, settings: ChainSettings, *, seed: int, num_thread
     if not np.isfinite(table[..., 0]).all():
         raise no_start("a log density that is not")
     stats = {name: table[..., column] for column, name in enumerate(STATS)}
-    stats["lp"] = stats["lp"] - 0.5 * target.dimension * LOG_2PI
     stats["n_steps"] = stats["n_steps"].astype(np.int64)
     stats["diverging"] = stats["diverging"] > 0
     return Chains(positions, stats, int(counted.sum()))

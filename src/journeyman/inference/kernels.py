@@ -709,14 +709,28 @@ def log_density_gradient_packed(header, ints, floats, next_states, available, z,
     return log_density_gradient(model, data, work, z, gradient)
 
 
+@njit(cache=True, nogil=True, fastmath=False)
+def tune_step(tuning, acceptance):
+    """Learn from the acceptance of a trajectory by dual averaging (Hoffman and Gelman 2014).
+
+    `tuning` holds log step, its running average, average shortfall of acceptance, draws so far, wanted acceptance, and
+    the log step that the search leans to. The step is kept if the wanted acceptance is 0.
+    """
+    if tuning[4] > 0.0:
+        tuning[3] += 1.0
+        share = 1.0 / (tuning[3] + 10.0)
+        tuning[2] = (1.0 - share) * tuning[2] + share * (tuning[4] - acceptance)
+        tuning[0] = tuning[5] - math.sqrt(tuning[3]) / 0.05 * tuning[2]
+        share = tuning[3] ** -0.75
+        tuning[1] = share * tuning[0] + (1.0 - share) * tuning[1]
+
+
 @njit(cache=True, nogil=True)
 def hmc_chain(model, data, work, z, momenta, uniforms, lengths, scales, stretch, tuning, max_leapfrog, kept, stats):
     """Run one Hamiltonian chain from z `[D]`, which is moved along, for as many draws as there are momenta `[N, D]`.
 
     Trajectories have `lengths` `[N]` in units of `scales` and `stretch` `[D]`, and at most `max_leapfrog` steps.
-    `tuning` holds log step, its running average, average shortfall of acceptance, draws so far, wanted acceptance, and
-    the log step that the search leans to: the step is tuned by dual averaging (Hoffman and Gelman 2014) if the wanted
-    acceptance is positive, else kept. Fills `kept` `[N, D]` and `stats` `[N, 6]`: log density, acceptance chance, step,
+    `tuning` is that of `tune_step`. Fills `kept` `[N, D]` and `stats` `[N, 6]`: log density, acceptance chance, step,
     leapfrog steps, energy, and whether the trajectory diverged. A divergence counts as a rejection.
     """
     dimension = z.size
@@ -764,10 +778,4 @@ def hmc_chain(model, data, work, z, momenta, uniforms, lengths, scales, stretch,
         stats[i, 3] = num_steps
         stats[i, 4] = energy
         stats[i, 5] = is_diverging
-        if tuning[4] > 0.0:
-            tuning[3] += 1.0
-            share = 1.0 / (tuning[3] + 10.0)
-            tuning[2] = (1.0 - share) * tuning[2] + share * (tuning[4] - acceptance)
-            tuning[0] = tuning[5] - math.sqrt(tuning[3]) / 0.05 * tuning[2]
-            share = tuning[3] ** -0.75
-            tuning[1] = share * tuning[0] + (1.0 - share) * tuning[1]
+        tune_step(tuning, acceptance)

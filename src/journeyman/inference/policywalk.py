@@ -19,16 +19,13 @@ scales 78 and 40, against 153 and 114 at the same acceptance of 0.8; acceptance 
 0.87: 106 and 65. The default of 0.7 lies within what these cannot tell apart.
 """
 
-import difflib
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from journeyman.errors import InputError
-from journeyman.inference.chains import Chains, ChainSettings
-from journeyman.inference.diagnostics import Diagnostics, chain_warnings, summarise_chains
+from journeyman.inference.chains import Chains, chain_settings, diagnose, thinned
 from journeyman.inference.hmc import hmc_chains
 from journeyman.inference.nuts import nuts_chains
 from journeyman.inference.posterior import Posterior
@@ -37,16 +34,9 @@ from journeyman.mdp import solve_batch
 from journeyman.problem import Problem
 from journeyman.rewards import MultivariateNormal, Normal, Uniform
 from journeyman.threads import resolve_num_threads
-from journeyman.types import FloatArray, IntArray, real_number, whole_number
+from journeyman.types import IntArray
 
 SAMPLERS: dict[str, Callable[..., Chains]] = {"nuts": nuts_chains, "hmc": hmc_chains}
-DEFAULTS = ChainSettings(num_chains=4, num_warmup=300, num_draws=1000, thin=1, target_accept=0.7)
-PUBLISHED = ChainSettings(num_chains=1, num_warmup=100, num_draws=200, thin=2, target_accept=0.8)
-PRESETS = {
-    "published-jail": PUBLISHED,
-    "published-8x8": PUBLISHED._replace(num_draws=500),
-    "published-10x10": PUBLISHED._replace(num_draws=1000),
-}
 
 
 def refusal(problem: Problem) -> str | None:
@@ -96,14 +86,7 @@ def infer_policywalk(
     A Posterior of equally weighted draws, chain after chain, with ESS, R-hat and divergences as diagnostics.
     """
     begin = time.perf_counter()
-    given = {
-        "num_chains": num_chains,
-        "num_warmup": num_warmup,
-        "num_draws": num_draws,
-        "thin": thin,
-        "target_accept": target_accept,
-    }
-    settings = chain_settings(preset, {name: value for name, value in given.items() if value is not None})
+    settings = chain_settings(preset, num_chains, num_warmup, num_draws, thin, target_accept)
     if sampler not in SAMPLERS:
         raise InputError(f"sampler must be one of {', '.join(SAMPLERS)}, got {sampler!r}. Leave it out for 'nuts'.")
     threads = resolve_num_threads(num_threads)
@@ -125,61 +108,4 @@ def infer_policywalk(
         diagnostics=diagnose(chains, theta, time.perf_counter() - begin),
         chains=(settings.num_chains, num_kept),
         sample_stats=chains.stats,
-    )
-
-
-def chain_settings(preset: str | None, changes: dict[str, Any]) -> ChainSettings:
-    """Return the settings of a preset, or the defaults, with changes; all checked."""
-    if preset is not None and preset not in PRESETS:
-        close = difflib.get_close_matches(str(preset), PRESETS, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else "Leave it out for the defaults."
-        raise InputError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}. {hint}")
-    settings = (DEFAULTS if preset is None else PRESETS[preset])._replace(**changes)
-    target_accept = real_number(settings.target_accept, "target_accept")
-    if not 0.0 < target_accept < 1.0:
-        raise InputError(
-            f"target_accept must lie strictly between 0 and 1, got {target_accept}. "
-            f"The default is {DEFAULTS.target_accept}."
-        )
-    checked = ChainSettings(
-        whole_number(settings.num_chains, "num_chains", 1),
-        whole_number(settings.num_warmup, "num_warmup", 10, "Chains need some draws to find their step."),
-        whole_number(settings.num_draws, "num_draws", 1),
-        whole_number(settings.thin, "thin", 1, "1 keeps every draw."),
-        target_accept,
-    )
-    if checked.thin > checked.num_draws:
-        raise InputError(
-            f"thin must be at most num_draws ({checked.num_draws}), got {checked.thin}. Nothing would be left."
-        )
-    return checked
-
-
-def thinned(chains: Chains, thin: int) -> Chains:
-    """Keep every `thin`-th draw."""
-    kept = slice(thin - 1, None, thin)
-    stats = {name: values[:, kept] for name, values in chains.stats.items()}
-    return chains._replace(positions=chains.positions[:, kept], stats=stats)
-
-
-def diagnose(chains: Chains, theta: FloatArray, seconds: float) -> Diagnostics:
-    """Return the diagnostics of draws `[C, N, D]`."""
-    summary = summarise_chains(theta)
-    diverging = np.asarray(chains.stats["diverging"], dtype=bool)
-    warnings = chain_warnings(summary, diverging)
-    if chains.num_recoveries:
-        warnings = (
-            *warnings,
-            f"the log posterior or its gradient was not a number at {chains.num_recoveries} points; these trajectories "
-            "were rejected. Use a prior of smaller scale, or rewards that are scaled down.",
-        )
-    return Diagnostics(
-        seconds=seconds,
-        num_gradients=chains.num_gradients,
-        ess_bulk=summary.ess_bulk,
-        ess_tail=summary.ess_tail,
-        r_hat=summary.r_hat,
-        num_divergences=int(diverging.sum()),
-        acceptance=float(np.mean(chains.stats["acceptance_rate"])),
-        warnings=warnings,
     )
