@@ -7,10 +7,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench lint clean
+.PHONY: help demo test test-all bench calibration lint clean
 
 help:  ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 	@echo "Another Python (3.11 or newer): make test PYTHON=python3.13"
 	@echo "Options for pytest:             make test PYTEST_ARGS='-n 2 -k solve'"
 
@@ -28,6 +28,10 @@ test-all: .venv/installed  ## Run all tests.
 
 bench: .venv/installed-bench  ## Run the benchmarks of bench/, one after the other.
 	@set -e; for benchmark in $(BENCHMARKS); do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
+
+calibration: .venv/installed  ## Continue the calibration programme (hours), and make its table.
+	$(BIN)/python docs/calibration/run.py run
+	$(BIN)/python docs/calibration/run.py table
 
 lint: .venv/installed  ## Check format, style and types.
 	$(BIN)/ruff format --check .

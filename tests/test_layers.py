@@ -22,6 +22,7 @@ LAYERS = [
     "inference",
     "apprentice",
     "acquisition",
+    "calibration",
     "learner",
     "study",
     "experiment",

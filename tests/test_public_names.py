@@ -6,6 +6,7 @@ import pytest
 import journeyman
 
 PUBLIC_NAMES = [
+    "ACQUISITIONS",
     "BoltzmannExpert",
     "Demonstration",
     "Discrete",
@@ -27,6 +28,7 @@ PUBLIC_NAMES = [
     "infer",
     "make_world",
     "occupancy",
+    "score",
     "solve",
     "solve_batch",
 ]

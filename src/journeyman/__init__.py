@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from journeyman.acquisition import ACQUISITIONS, score
     from journeyman.demonstrations import Demonstration
     from journeyman.errors import JourneymanError
     from journeyman.expert import BoltzmannExpert
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "ACQUISITIONS",
     "INFERENCE",
     "WORLDS",
     "BoltzmannExpert",
@@ -49,11 +51,14 @@ __all__ = [
     "infer",
     "make_world",
     "occupancy",
+    "score",
     "solve",
     "solve_batch",
 ]
 
 _MODULE_OF = {
+    "ACQUISITIONS": "journeyman.acquisition",
+    "score": "journeyman.acquisition",
     "JourneymanError": "journeyman.errors",
     "FiniteMDP": "journeyman.mdp",
     "Grid": "journeyman.mdp",

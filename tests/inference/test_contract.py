@@ -19,7 +19,9 @@ SMALL = {
     "enumerate": {"num_points": 1024},
     "policywalk": {"sampler": "hmc", "num_chains": 2, "num_warmup": 100, "num_draws": 300},
     "smc": {"num_particles": 500},
+    "variational": {"num_draws": 500},
 }
+WITHOUT_EVIDENCE = ("policywalk", "variational")
 PAIRS = list(itertools.product(INFERENCE, MODELS, PRIORS))
 
 
@@ -31,6 +33,8 @@ def is_supported(method, model, prior):
     """What the documentation promises: enumerate up to 3 continuous parameters (features have 3), smc everything."""
     if method == "enumerate":
         return prior == "discrete" or model in ("features", "action_features")
+    if method == "variational":
+        return prior == "normal" and model in ("per_state", "per_state_action")
     return method == "smc" or prior != "discrete"
 
 
@@ -79,7 +83,7 @@ def test_every_pair_works_or_refuses_clearly(method, model, prior):
         np.testing.assert_allclose(values, Q.max(axis=1), atol=1e-7 * (1 + np.abs(values).max()))
     assert posterior.diagnostics.seconds > 0
     assert isinstance(posterior.warnings, tuple)
-    assert (posterior.log_evidence is None) == (method == "policywalk")
+    assert (posterior.log_evidence is None) == (method in WITHOUT_EVIDENCE)
 
 
 @pytest.mark.parametrize(("method", "model", "prior"), [pair for pair in PAIRS if is_supported(*pair)])
@@ -116,7 +120,8 @@ def test_methods_are_described(method):
 
 @pytest.mark.parametrize("method", INFERENCE)
 def test_a_seed_gives_the_same_on_any_number_of_threads(method):
-    problem = make_problem("features", "uniform")
+    kind = ("features", "uniform") if is_supported(method, "features", "uniform") else ("per_state", "normal")
+    problem = make_problem(*kind)
     demonstrations = [
         Demonstration.annotation(*map(int, np.argwhere(problem.mdp.available & problem.queryable[:, None])[0]))
     ]

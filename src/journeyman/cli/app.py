@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from journeyman.cli import worlds
+from journeyman.cli import bound, calibrate, infer, scores, worlds
 from journeyman.errors import JourneymanError
 
 HELP = """Learn what an expert wants from few demonstrations, and know when to stop asking.
@@ -26,6 +26,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(worlds.app, name="worlds")
+app.command(help=bound.HELP, epilog=bound.EPILOG)(bound.bound)
+app.command(help=infer.HELP, epilog=infer.EPILOG)(infer.infer)
+app.command(help=calibrate.HELP, epilog=calibrate.EPILOG)(calibrate.calibrate)
+app.command(help=scores.HELP, epilog=scores.EPILOG)(scores.scores)
 
 
 def print_version(is_asked: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, UnsupportedError
-from journeyman.inference import enumeration, policywalk, smc
+from journeyman.inference import enumeration, policywalk, smc, valuewalk, variational
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.inference.entropy import posterior_entropy
 from journeyman.inference.particles import SMCSettings
@@ -54,11 +54,23 @@ INFERENCE: dict[str, Method] = {
         policywalk.refusal,
         _keywords(policywalk.infer_policywalk),
     ),
+    "valuewalk": Method(
+        "Hamiltonian chains over optimal values, with the exact Jacobian, for one reward per state or state and action",
+        valuewalk.infer_valuewalk,
+        valuewalk.refusal,
+        _keywords(valuewalk.infer_valuewalk),
+    ),
     "smc": Method(
         "sequential Monte Carlo over demonstrations: incremental, with the log evidence, for every prior",
         smc.infer_smc,
         smc.refusal,
         tuple(field.name for field in fields(SMCSettings)),
+    ),
+    "variational": Method(
+        "independent Normals fitted by AVRIL: fast, not exact, for comparison; per-state rewards with a Normal prior",
+        variational.infer_variational,
+        variational.refusal,
+        _keywords(variational.infer_variational),
     ),
 }
 

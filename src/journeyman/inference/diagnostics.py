@@ -1,6 +1,6 @@
 """Diagnostics: how good posterior samples are, and what to do where they are not."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +22,9 @@ class Diagnostics:
 
     Chains: effective sample sizes (smallest over parameters) in the bulk and in the tails, largest R-hat, divergences,
     mean acceptance. SMC: particle ESS (Kish, from the weights), mean acceptance and mean correlation of the last moves,
-    distinct ancestors since the last full move, number of rejuvenations. Enumeration: a bound on the error, and Kish's
-    ESS of the grid's cells.
+    distinct ancestors since the last full move, particles per ancestor (each one's stand together, in order), number of
+    rejuvenations. Enumeration: a bound on the error, and Kish's ESS of the grid's cells. Variational: the objective at
+    the start and after every iteration, and whether its gradient has vanished.
     """
 
     seconds: float
@@ -36,8 +37,11 @@ class Diagnostics:
     acceptance: float | None = None
     move_correlation: float | None = None
     distinct_ancestors: int | None = None
+    chain_length: int | None = None
     num_rejuvenations: int | None = None
     error_bound: float | None = None
+    objective: tuple[float, ...] | None = field(default=None, repr=False)
+    is_converged: bool | None = None
     warnings: tuple[str, ...] = ()
 
 

@@ -50,6 +50,7 @@ class Walk(Protocol):
     """A space to walk in, with the memory of one chain."""
 
     dimension: int
+    length: float  # of trajectories, in scaled units
 
     def start(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Return a first point `[D]`, and scales `[D]` to begin with."""
@@ -74,6 +75,8 @@ class Walk(Protocol):
 
 class RewardWalk:
     """Unconstrained space of the parameters, where the prior is N(0, I)."""
+
+    length = TRAJECTORY_LENGTH
 
     def __init__(self, target: Target) -> None:
         self.target, self.dimension = target, target.dimension
@@ -137,7 +140,7 @@ class Chain:
         for index, size in enumerate(np.diff(bounds)):
             if size == 0:
                 continue
-            part = self.run(int(size), TRAJECTORY_LENGTH if index else FIRST_LENGTH, target_accept)
+            part = self.run(int(size), self.walk.length if index else FIRST_LENGTH, target_accept)
             if size >= MIN_PART and index < len(WARMUP_PARTS) - 1:
                 self.learn_scales(part.positions if index else part.positions[size // 2 :])
 
@@ -179,7 +182,7 @@ def run_chains(
         for number in numbers:
             chain = Chain(make_walk(), seed, number, report)
             chain.warm_up(settings.num_warmup, settings.target_accept)
-            parts[number] = chain.run(settings.num_draws, TRAJECTORY_LENGTH)
+            parts[number] = chain.run(settings.num_draws, chain.walk.length)
             counted[number] = chain.walk.num_gradients
 
     with progress_bar("Hamiltonian chains", is_shown=progress) as show:

@@ -200,6 +200,7 @@ def posterior_of(particles: Particles) -> Posterior:
         move_correlation=None if is_discrete or not moves.num_rejuvenations else moves.correlation,
         num_divergences=None if is_discrete else moves.num_divergences,
         distinct_ancestors=None if is_discrete else moves.distinct_ancestors,
+        chain_length=particles.settings.chain_length if moves.num_rejuvenations else None,
         num_rejuvenations=moves.num_rejuvenations,
         warnings=() if is_discrete else smc_warnings(ess, len(particles.positions), moves, particles.settings),
     )

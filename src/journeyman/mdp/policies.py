@@ -95,13 +95,18 @@ def evaluate_policy(mdp: FiniteMDP, policy: ArrayLike, rewards: ArrayLike) -> Fl
     -------
     Values `[S]`, or `[M, S]` for many rewards.
     """
-    probabilities = action_probabilities(mdp, policy)
     array = float_array(rewards, "rewards")
-    is_single = array.shape in ((mdp.num_states,), (mdp.num_states, mdp.num_actions))
-    batch = checked_rewards(array, mdp.num_states, mdp.num_actions, has_batch_axis=not is_single)
+    if array.shape in ((mdp.num_states,), (mdp.num_states, mdp.num_actions)):
+        return np.asarray(evaluate_policy_batch(mdp, policy, array[None])[0])
+    return evaluate_policy_batch(mdp, policy, array)
+
+
+def evaluate_policy_batch(mdp: FiniteMDP, policy: ArrayLike, rewards: ArrayLike) -> FloatArray:
+    """Return the values `[M, S]` of one policy under many rewards, `[M, S]` or `[M, S, A]`, with one factorisation."""
+    probabilities = action_probabilities(mdp, policy)
+    batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions, has_batch_axis=True)
     expected = batch[:, :, 0] if batch.shape[2] == 1 else np.einsum("sa,msa->ms", probabilities, batch)
-    values = solve_linear(policy_matrix(mdp, probabilities), expected)
-    return np.asarray(values[0]) if is_single else values
+    return solve_linear(policy_matrix(mdp, probabilities), expected)
 
 
 def occupancy(mdp: FiniteMDP, policy: ArrayLike, initial: ArrayLike | None = None) -> FloatArray:

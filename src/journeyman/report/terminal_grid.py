@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.style import Style
 from rich.text import Text
 
-from journeyman.mdp import Grid
+from journeyman.mdp import FiniteMDP, Grid
 from journeyman.report.layout import (
     commonest_kind,
     has_initial_marks,
@@ -46,13 +46,12 @@ ASCII = Glyphs(dict(zip(_STEPS, "o^>v</\\/\\", strict=True)), ("+-++", "+-++", "
 
 @dataclass(frozen=True, eq=False)
 class _Sheet:
-    """What to draw and how large: `cell_width` characters per cell, `label_width` for the numbers of rows."""
+    """What to draw and how large: `cell_width` characters per cell."""
 
     summary: WorldSummary
     grid: Grid
     glyphs: Glyphs
     cell_width: int
-    label_width: int
 
     @property
     def is_small(self) -> bool:
@@ -64,19 +63,37 @@ def grid_drawing(console: Console, summary: WorldSummary) -> tuple[RenderableTyp
     """Return a world drawn on its grid, as detailed as the width of the console allows, and what the marks mean."""
     grid = summary.mdp.grid
     assert grid is not None
-    label_width = len(str(summary.mdp.num_states)) + 1
-    room = (console.width - label_width - 1) // grid.num_columns - 1
-    needed = label_width + SMALL_CELL * grid.num_columns
-    if room < MIN_CELL and needed > console.width:
+    cell_width = fitting_cell_width(console, summary.mdp)
+    if cell_width is None:
         return Text(
             f"The grid has {grid.num_columns} columns, too many for {console.width} characters in a line; "
-            f"{needed} would do. Or make a picture: --png FILE"
+            f"{label_width(summary.mdp) + SMALL_CELL * grid.num_columns} would do. Or make a picture: --png FILE"
         ), {}
-    glyphs = ASCII if console.options.ascii_only else UNICODE
-    cell_width = SMALL_CELL if room < MIN_CELL else min(room, MAX_CELL)
-    sheet = _Sheet(summary, grid, glyphs, cell_width, label_width)
+    sheet = _Sheet(summary, grid, glyphs_of(console), cell_width)
     has_colour = console.color_system is not None and not console.no_color
-    return Group(*_lines(sheet)), _legend(sheet, has_colour=has_colour)
+    limit = float(np.abs(summary.state_reward).max())
+    styles = [cell_style(float(reward), limit) for reward in summary.state_reward]
+    lines = grid_lines(summary.mdp, _cell_texts(sheet), styles, sheet.glyphs, cell_width)
+    return Group(*lines), _legend(sheet, has_colour=has_colour)
+
+
+def glyphs_of(console: Console) -> Glyphs:
+    """Return the characters that a console can show."""
+    return ASCII if console.options.ascii_only else UNICODE
+
+
+def label_width(mdp: FiniteMDP) -> int:
+    """Return how many characters the numbers of rows take, with the space after them."""
+    return len(str(mdp.num_states)) + 1
+
+
+def fitting_cell_width(console: Console, mdp: FiniteMDP) -> int | None:
+    """Return how many characters a cell can have, `SMALL_CELL` where numbers do not fit, None where nothing does."""
+    assert mdp.grid is not None
+    room = (console.width - label_width(mdp) - 1) // mdp.grid.num_columns - 1
+    if room >= MIN_CELL:
+        return min(room, MAX_CELL)
+    return SMALL_CELL if label_width(mdp) + SMALL_CELL * mdp.grid.num_columns <= console.width else None
 
 
 def cell_style(value: float, limit: float) -> Style:
@@ -88,40 +105,50 @@ def cell_style(value: float, limit: float) -> Style:
     return Style(color="#ffffff" if is_dark else "#000000", bgcolor=f"#{red:02x}{green:02x}{blue:02x}")
 
 
-def _lines(sheet: _Sheet) -> Iterator[Text]:
-    """Yield the lines of the drawing: numbers of columns, borders, cells; cells without a state are walls."""
-    summary, grid = sheet.summary, sheet.grid
-    texts = _cell_texts(sheet)
-    limit = float(np.abs(summary.state_reward).max())
-    styles = [cell_style(float(reward), limit) for reward in summary.state_reward]
+def grid_lines(
+    mdp: FiniteMDP, texts: list[list[str]], styles: list[Style], glyphs: Glyphs, cell_width: int
+) -> Iterator[Text]:
+    """Yield the lines of a drawing: numbers of columns, borders, cells; cells without a state are walls.
+
+    Parameters
+    ----------
+    texts
+        Lines of text of every state's cell, equally many for all, each `cell_width` long.
+    styles
+        Colours of every state's cell.
+    """
+    grid = mdp.grid
+    assert grid is not None
+    margin = label_width(mdp)
     state_at = {(row, column): state for state, (row, column) in enumerate(grid.places.tolist())}
-    is_numbered = has_row_numbering(summary.mdp)
-    bar = "" if sheet.is_small else sheet.glyphs.bar
+    is_numbered = has_row_numbering(mdp)
+    is_small = cell_width < MIN_CELL
+    bar = "" if is_small else glyphs.bar
     if is_numbered:
-        numbers = (str(column).center(sheet.cell_width) for column in range(grid.num_columns))
-        yield Text(" " * (sheet.label_width + len(bar)) + (" " * len(bar)).join(numbers).rstrip(), style="dim")
+        numbers = (str(column).center(cell_width) for column in range(grid.num_columns))
+        yield Text(" " * (margin + len(bar)) + (" " * len(bar)).join(numbers).rstrip(), style="dim")
     for row in range(grid.num_rows):
-        yield from _border(sheet, 0 if row == 0 else 1)
+        if not is_small:
+            yield _border(grid, glyphs.borders[0 if row == 0 else 1], cell_width, margin)
         for part in range(len(texts[0])):
             label = str(row * grid.num_columns) if is_numbered and part == 0 else ""
-            line = Text.assemble((f"{label:>{sheet.label_width - 1}} ", "dim"), bar)
+            line = Text.assemble((f"{label:>{margin - 1}} ", "dim"), bar)
             for column in range(grid.num_columns):
                 state = state_at.get((row, column))
                 if state is None:
-                    line.append("#" * sheet.cell_width, style="dim")
+                    line.append("#" * cell_width, style="dim")
                 else:
                     line.append(texts[state][part], style=styles[state])
                 line.append(bar)
             yield line
-    yield from _border(sheet, 2)
+    if not is_small:
+        yield _border(grid, glyphs.borders[2], cell_width, margin)
 
 
-def _border(sheet: _Sheet, place: int) -> Iterator[Text]:
-    """Yield a line above (0), between (1) or below (2) the rows; small cells have none."""
-    if not sheet.is_small:
-        left, line, crossing, right = tuple(sheet.glyphs.borders[place])
-        cells = crossing.join([line * sheet.cell_width] * sheet.grid.num_columns)
-        yield Text(" " * sheet.label_width + left + cells + right)
+def _border(grid: Grid, characters: str, cell_width: int, margin: int) -> Text:
+    """Return a line above, between or below the rows."""
+    left, line, crossing, right = tuple(characters)
+    return Text(" " * margin + left + crossing.join([line * cell_width] * grid.num_columns) + right)
 
 
 def _cell_texts(sheet: _Sheet) -> list[list[str]]:

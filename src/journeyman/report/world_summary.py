@@ -119,10 +119,10 @@ def world_record(summary: WorldSummary) -> dict[str, Any]:
         "queryable": world.problem.queryable.tolist(),
         "reward": summary.reward.tolist(),
         "values": summary.values.tolist(),
-        "q": _without_nonfinite(summary.q.tolist()),
+        "q": without_nonfinite(summary.q.tolist()),
         "optimal_actions": [np.flatnonzero(row).tolist() for row in summary.optimal],
         "expert_policy": summary.expert_policy.tolist(),
-        "expert_optimal": _without_nonfinite(summary.expert_optimal.tolist()),
+        "expert_optimal": without_nonfinite(summary.expert_optimal.tolist()),
         "optimal_return": summary.optimal_return,
         "expert_return": summary.expert_return,
         "grid": None
@@ -136,8 +136,10 @@ def world_record(summary: WorldSummary) -> dict[str, Any]:
     }
 
 
-def _without_nonfinite(values: Any) -> Any:
-    """Return nested lists with None for NaN and infinities, which JSON has no words for."""
-    if isinstance(values, list):
-        return [_without_nonfinite(value) for value in values]
-    return values if math.isfinite(values) else None
+def without_nonfinite(values: Any) -> Any:
+    """Return nested lists and dicts with None for NaN and infinities, which JSON has no words for."""
+    if isinstance(values, dict):
+        return {key: without_nonfinite(value) for key, value in values.items()}
+    if isinstance(values, list | tuple):
+        return [without_nonfinite(value) for value in values]
+    return None if isinstance(values, float) and not math.isfinite(values) else values

@@ -1,0 +1,159 @@
+"""Several queries at once: for several experts, or a person who answers ten in a row.
+
+Greedy on the joint information I(a_1, ..., a_k; C): the next query is the one whose answer tells most *given* the
+answers to those chosen before, averaged over what these may be. Not the k best single scores: two queries that would
+tell the same are not both chosen. Asking a state twice is legitimate, since the expert is noisy.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from journeyman.acquisition.classes import Classes, each_sample
+from journeyman.acquisition.information import (
+    own_weights,
+    state_information,
+    trajectory_information,
+    walk_from,
+    walk_uniforms,
+)
+from journeyman.acquisition.policies import kernel_policies
+from journeyman.acquisition.registry import check_options, find_acquisition
+from journeyman.acquisition.scores import Rating, Setting, best_of
+from journeyman.acquisition.scoring import checked_costs, checked_setting
+from journeyman.inference.posterior import Posterior, systematic_resample
+from journeyman.types import FloatArray, IntArray, whole_number
+
+MAX_RATED = 16  # histories that a function without classes is asked about
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Queries chosen together.
+
+    states `[k]` in the order in which they were chosen; gains `[k]`: what each is expected to add to those before it
+    (and to the pending ones), per unit of cost where costs were given; warnings: what is doubtful.
+    """
+
+    name: str
+    states: IntArray
+    gains: FloatArray
+    warnings: tuple[str, ...] = ()
+
+
+class Histories(NamedTuple):
+    """Possible answers so far: weights of the samples given each `[K, M]`, and its chance `[K]`."""
+
+    weights: FloatArray
+    chances: FloatArray
+
+
+def choose_batch(
+    posterior: Posterior,
+    name: str,
+    k: int,
+    *,
+    pending: Sequence[int] = (),
+    rng: np.random.Generator | None = None,
+    kind: str = "state",
+    length: int | None = None,
+    epsilon: float = 0.1,
+    costs: ArrayLike | None = None,
+    seed: int = 0,
+    num_histories: int = 64,
+    num_threads: int | None = None,
+    **options: Any,
+) -> Batch:
+    """Choose `k` queries that together tell most.
+
+    For information functions (`reward_eig`, `pac_eig`, `ir_eig`, `regret_eig`) this is greedy on the joint information;
+    the apprentice in question stays the present one. For the others, the score given possible answers is averaged over
+    them. Answers to state queries are enumerated while there are at most `num_histories` of them, then sampled.
+
+    Parameters
+    ----------
+    name
+        A key of `ACQUISITIONS`.
+    k
+        Number of queries.
+    pending
+        Start states of queries of the same kind that were asked already and are not answered yet.
+    rng
+        Decides between equal scores; without it the lowest state wins.
+    kind, length, epsilon, costs, seed, num_histories, num_threads, options
+        As in `score`.
+    """
+    k = whole_number(k, "k", 1, "It is the number of queries to choose.")
+    setting = checked_setting(
+        posterior, name, kind=kind, length=length, epsilon=epsilon, seed=seed, num_histories=num_histories,
+        num_threads=num_threads,
+    )  # fmt: skip
+    check_options(name, options)
+    prices = checked_costs(posterior.problem, costs)[setting.states]
+    asked = posterior.problem.mdp.state_indices(pending).tolist()
+    rating = find_acquisition(name).rate_fn(posterior, setting, **options)
+    used = rating.details.get("used", name)  # a function that hands over to another does so once for the batch
+    rate_fn = partial(find_acquisition(used).rate_fn, **(options if used == name else {}))
+    histories = Histories(own_weights(posterior), np.ones(1))
+    for step, state in enumerate(asked):
+        histories = answered(posterior, setting, histories, state, step)
+    states, gains = [], []
+    for step in range(len(asked), len(asked) + k):
+        values = rating.values if step == 0 else expected_values(posterior, setting, rate_fn, rating.classes, histories)
+        best = best_of(values / prices, rng)
+        states.append(int(setting.states[best]))
+        gains.append(float(values[best] / prices[best]))
+        histories = answered(posterior, setting, histories, states[-1], step)
+    return Batch(name, np.array(states), np.array(gains), rating.warnings)
+
+
+def expected_values(
+    posterior: Posterior,
+    setting: Setting,
+    rate_fn: Callable[..., Rating],
+    classes: Classes | None,
+    histories: Histories,
+) -> FloatArray:
+    """Return the values `[N]` of the next query, averaged over histories: information about classes, if there are any.
+
+    Other functions are asked anew given each of at most 16 histories.
+    """
+    if classes is not None and setting.kind == "state":
+        return state_information(posterior, setting, classes, *histories)
+    if classes is not None:
+        return np.asarray(trajectory_information(posterior, setting, classes, histories.weights, "chain").mean(axis=1))
+    few = thinned(np.random.default_rng([setting.seed, len(histories.chances)]), histories, MAX_RATED)
+    share = replace(setting, num_histories=max(2, setting.num_histories // len(few.chances)))
+    values = np.zeros(len(setting.states))
+    for weights, chance in zip(*few, strict=True):
+        values += chance * rate_fn(replace(posterior, weights=weights), share).values
+    return values
+
+
+def answered(posterior: Posterior, setting: Setting, histories: Histories, state: int, step: int) -> Histories:
+    """Add possible answers to one more query at `state`; `step` numbers the queries, for their random numbers."""
+    if setting.kind == "trajectory":
+        policies, classes = kernel_policies(posterior), each_sample(posterior.num_samples)
+        uniforms = walk_uniforms(setting, state, step + 1)
+        mdp = posterior.problem.mdp
+        weights = walk_from(mdp, policies, classes, histories.weights, state, uniforms, keeps_weights=True).weights
+        return Histories(weights, np.full(len(weights), 1.0 / len(weights)))
+    chances = posterior.expert_policies([state])[:, 0].T
+    joint = (histories.weights[:, None, :] * chances).reshape(-1, posterior.num_samples)  # one row per answer
+    masses = joint.sum(axis=1)
+    possible = masses > 0.0
+    total = np.repeat(histories.chances, len(chances))[possible] * masses[possible]
+    grown = Histories(joint[possible] / masses[possible, None], total / total.sum())
+    return thinned(np.random.default_rng([setting.seed, state, step + 1]), grown, setting.num_histories)
+
+
+def thinned(rng: np.random.Generator, histories: Histories, size: int) -> Histories:
+    """Return the histories, or `size` of them drawn systematically by their chances if there are more."""
+    if len(histories.chances) <= size:
+        return histories
+    kept = systematic_resample(rng, histories.chances, size)
+    return Histories(histories.weights[kept], np.full(size, 1.0 / size))

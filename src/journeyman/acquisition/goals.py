@@ -1,0 +1,69 @@
+"""What the questions are for: a good policy, or the reward itself."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from journeyman.acquisition.scoring import score
+from journeyman.errors import InputError
+from journeyman.inference.posterior import Posterior
+from journeyman.types import FloatArray, real_number
+
+DEFAULT_ACQUISITION = {"policy": "pac_eig", "reward": "reward_eig"}
+
+
+def default_acquisition(goal: str) -> str:
+    """Return the acquisition function for a goal: "policy" (a certified apprentice) or "reward" (to know it)."""
+    if goal not in DEFAULT_ACQUISITION:
+        raise InputError(f"goal must be one of {', '.join(DEFAULT_ACQUISITION)}, got {goal!r}. The usual is 'policy'.")
+    return DEFAULT_ACQUISITION[goal]
+
+
+@dataclass(frozen=True, eq=False)
+class RewardKnowledge:
+    """How well the reward is known.
+
+    widths `[D]` of the credible intervals of the parameters; information: the most that one more answer would tell, in
+    nats; is_narrow: whether all intervals are narrow enough; is_exhausted: whether that information is small enough.
+    """
+
+    widths: FloatArray
+    information: float
+    is_narrow: bool
+    is_exhausted: bool
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether one may stop: intervals are narrow enough, or answers tell no more."""
+        return self.is_narrow or self.is_exhausted
+
+
+def reward_knowledge(
+    posterior: Posterior,
+    *,
+    width: float,
+    level: float = 0.95,
+    information: float = 0.01,
+    num_threads: int | None = None,
+) -> RewardKnowledge:
+    """Say whether the reward is known well enough, for users whose goal is the reward itself.
+
+    Rewards are not identified by demonstrations alone: a constant shift, for example, changes nothing that an expert
+    does, so intervals may stay wide for ever. Then the information in one more answer goes to 0, which also ends it.
+
+    Parameters
+    ----------
+    width
+        Wanted width of the credible intervals, in units of the parameters.
+    level
+        Of the credible intervals.
+    information
+        In nats: a best state query that tells less is not worth asking.
+    """
+    for name, value in (("width", width), ("information", information)):
+        if not 0.0 < real_number(value, name) < np.inf:
+            raise InputError(f"{name} must be positive and finite, got {value}. Give the accuracy that you need.")
+    widths = np.diff(posterior.credible_intervals(level), axis=1)[:, 0]
+    scores = score(posterior, "reward_eig", num_threads=num_threads)
+    remaining = float(scores.values.max())
+    return RewardKnowledge(widths, remaining, bool((widths <= width).all()), remaining <= information)

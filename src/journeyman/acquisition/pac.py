@@ -1,0 +1,164 @@
+"""PAC-EIG: what an answer tells about whether the apprentice is nearly right.
+
+The apprentice pi does in each state what is most likely optimal. E has one component per state and action: the bucket
+of the immediate regret relative to that action,
+
+    R(s, a) = max(0, Q*(s, a) - Q*(s, pi(s))),
+
+times the discounted occupancy nu(s) of the apprentice if `occupancy` is set (nuPAC-EIG). Buckets are cut at `edges`, in
+units of (1 - discount) epsilon. The paper's formula is scope "joint", edges (0, 1), no occupancy: with a finite number
+of samples it equals Reward-EIG, because hardly two samples agree on all components. See docs/pac-eig.md.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from journeyman.acquisition.classes import Classes, packed, refined
+from journeyman.acquisition.information import rate_information
+from journeyman.acquisition.policies import state_chunks
+from journeyman.acquisition.scores import Rating, Setting
+from journeyman.apprentice.policies import most_likely_optimal
+from journeyman.apprentice.regret import regrets
+from journeyman.errors import InputError
+from journeyman.inference.posterior import Posterior
+from journeyman.mdp import occupancy as occupancy_of
+from journeyman.mdp.policies import checked_policies
+from journeyman.types import FloatArray, IntArray, float_array
+
+SCOPES = ("local", "joint")
+EDGES = (0.5, 1.0)
+IR_EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+NO_INFORMATION = 1e-6  # nats, below which a score counts as 0
+MAX_HALVINGS = 20
+
+
+def rate_pac_eig(
+    posterior: Posterior,
+    setting: Setting,
+    *,
+    scope: str = "local",
+    edges: Sequence[float] = EDGES,
+    occupancy: bool = True,
+    policy: ArrayLike | None = None,
+    estimator: str = "chain",
+) -> Rating:
+    """Rate what an answer tells about the correctness of the apprentice, I(tau; E), in nats.
+
+    While all scores are 0 although some sample gives the apprentice a regret of epsilon or more, the edges are halved:
+    many small regrets can add up to a large one (`details["num_halvings"]` says how often).
+
+    Parameters
+    ----------
+    scope
+        "local": only the components of the state that is asked about (of a trajectory: of each state as it is visited),
+        a lower bound on the joint information, and the one that the theorem's proof uses. "joint": all components.
+    edges
+        Ascending, in units of (1 - discount) epsilon. 0 stands for "any regret at all". One edge makes two buckets,
+        (0, 1) the paper's three, more approximate the information about the regret itself.
+    occupancy
+        Whether regret is weighted by how often the apprentice comes by.
+    policy
+        `[S]` apprentice; default: `most_likely_optimal`.
+    estimator
+        Of trajectory queries, as in `reward_eig`.
+    """
+    if scope not in SCOPES:
+        raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}. Leave it out for 'local'.")
+    unit = (1.0 - posterior.problem.mdp.discount) * setting.epsilon
+    limits = unit * checked_edges(edges)
+    mdp = posterior.problem.mdp
+    chosen = most_likely_optimal(posterior) if policy is None else checked_policies(mdp, policy)
+    factors = occupancy_of(mdp, chosen) if occupancy else np.ones(mdp.num_states)
+    can_fail = bool((posterior.weights @ (regrets(posterior, chosen) >= setting.epsilon)) > 0.0)
+    for num_halvings in range(MAX_HALVINGS + 1):
+        scaled = limits / 2.0**num_halvings
+        classes = regret_classes(posterior, setting, chosen, factors, scaled, is_joint=scope == "joint")
+        rating = rate_information(posterior, setting, classes, estimator=estimator)
+        if rating.values.max() > NO_INFORMATION or not can_fail or limits[0] == 0.0:
+            break
+    details = {
+        "edges": (scaled / unit).tolist(),
+        "num_halvings": num_halvings,
+        "num_configurations": int(classes.num_labels.max()),
+        "num_samples": posterior.num_samples,
+    }
+    warnings = (*rating.warnings, *_warnings(rating.values, num_halvings, can_fail))
+    return Rating(rating.values, rating.standard_error, details, warnings, classes)
+
+
+def rate_ir_eig(
+    posterior: Posterior,
+    setting: Setting,
+    *,
+    scope: str = "local",
+    edges: Sequence[float] = IR_EDGES,
+    occupancy: bool = False,
+    policy: ArrayLike | None = None,
+    estimator: str = "chain",
+) -> Rating:
+    """Rate what an answer tells about immediate regret in fine buckets, in nats: `pac_eig` with other defaults.
+
+    Options as in `pac_eig`; edges (0, 1/4, 1/2, 1, 2, 4), no occupancy.
+    """
+    return rate_pac_eig(
+        posterior, setting, scope=scope, edges=edges, occupancy=occupancy, policy=policy, estimator=estimator
+    )
+
+
+def checked_edges(edges: Sequence[float]) -> FloatArray:
+    """Return bucket edges if they are finite, ascending and not negative."""
+    array = float_array(edges, "edges")
+    if array.ndim != 1 or not array.size or not np.isfinite(array).all() or array[0] < 0 or (np.diff(array) <= 0).any():
+        raise InputError(
+            f"edges must be finite, ascending and at least 0, got {edges!r}. Example: (0.5, 1), in units of "
+            "(1 - discount) epsilon."
+        )
+    return array
+
+
+def regret_classes(
+    posterior: Posterior, setting: Setting, policy: IntArray, factors: FloatArray, limits: FloatArray, *, is_joint: bool
+) -> Classes:
+    """Return classes of samples that agree on the buckets of factors(s) R(s, a): of each state, or of all at once.
+
+    limits are the upper ends of all buckets but the last; a regret at a limit lies above it. Local classes of states
+    that no query can visit are all one.
+    """
+    mdp, num_samples = posterior.problem.mdp, posterior.num_samples
+    joint = np.zeros(num_samples, dtype=np.int64)
+    local = np.zeros((1 if is_joint else mdp.num_states, num_samples), dtype=np.int64)
+    wanted = np.arange(mdp.num_states) if is_joint or setting.kind == "trajectory" else setting.states
+    for _, states in state_chunks(posterior, wanted[factors[wanted] > 0.0]):
+        q = posterior.q(states)
+        for offset, state in enumerate(states.tolist()):
+            labels = packed(
+                _buckets(posterior, q[:, offset], int(policy[state]), factors[state], limits), len(limits) + 1
+            )
+            if not is_joint:
+                local[state] = labels
+            elif labels.max() > 0 and joint.max() < num_samples - 1:
+                joint = refined(joint, labels)
+    return Classes(joint[None] if is_joint else local)
+
+
+def _buckets(posterior: Posterior, q: FloatArray, action: int, factor: float, limits: FloatArray) -> IntArray:
+    """Return bucket numbers `[M, A]` of the weighted regret of `action` relative to each, from q `[M, A]`."""
+    regret = q - q[:, [action]]
+    regret = np.where(regret > posterior.tie_margins[:, None], factor * regret, -1.0)  # equal: below every limit
+    return np.asarray(np.searchsorted(limits, regret, side="right"))
+
+
+def _warnings(values: FloatArray, num_halvings: int, can_fail: bool) -> tuple[str, ...]:
+    if num_halvings == 0 or not can_fail:
+        return ()
+    if values.max() <= NO_INFORMATION:
+        return (
+            "no answer tells anything about the apprentice's regret, although that may be epsilon or more. "
+            "Make more states queryable, or ask by 'expected_regret'.",
+        )
+    return (
+        f"all scores were 0 although the regret may be epsilon or more: the edges were halved {num_halvings} times. "
+        "Many small regrets add up here.",
+    )

@@ -1,0 +1,77 @@
+"""Acquisition by the total regret of the apprentice: ActiveVaR, and Regret-EIG, which fails."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from journeyman.acquisition.classes import Classes, labels_of_values
+from journeyman.acquisition.information import rate_information
+from journeyman.acquisition.policies import state_chunks
+from journeyman.acquisition.scores import Rating, Setting
+from journeyman.apprentice.policies import expected_return
+from journeyman.apprentice.regret import regrets, state_regrets
+from journeyman.errors import InputError
+from journeyman.inference.posterior import TIE_TOLERANCE, Posterior, weighted_quantile
+from journeyman.rewards import Discrete
+from journeyman.types import real_number, whole_number
+
+
+def rate_active_var(
+    posterior: Posterior, setting: Setting, *, delta: float = 0.05, policy: ArrayLike | None = None
+) -> Rating:
+    """Rate the value at risk of the apprentice from a state (Brown et al. 2018), in units of reward.
+
+    The (1 - delta)-quantile of V*(s) - V^pi(s), by the weighted inverse distribution function. The same for trajectory
+    queries. A state gets the blame for what goes wrong further on, so this may ask too early on the way.
+
+    Parameters
+    ----------
+    delta
+        Chance of a larger regret, in (0, 1).
+    policy
+        `[S]` or `[S, A]` apprentice; default: `expected_return`.
+    """
+    if not 0.0 < real_number(delta, "delta") < 1.0:
+        raise InputError(f"delta must lie strictly between 0 and 1, got {delta}. The usual choice is 0.05.")
+    chosen = expected_return(posterior) if policy is None else policy
+    regret = state_regrets(posterior, chosen)
+    parts = [
+        weighted_quantile(regret[:, states], posterior.weights, 1.0 - delta)
+        for _, states in state_chunks(posterior, setting.states)
+    ]
+    return Rating(np.concatenate(parts))
+
+
+def rate_regret_eig(
+    posterior: Posterior,
+    setting: Setting,
+    *,
+    bins: int | None = None,
+    policy: ArrayLike | None = None,
+    estimator: str = "chain",
+) -> Rating:
+    """Rate what an answer tells about the total regret of the apprentice, I(tau; R), in nats.
+
+    A step on the paper's way to PAC-EIG that fails: where the regret is known to be large, whichever action would be
+    better, there is nothing to learn about it, and nothing is asked.
+
+    Parameters
+    ----------
+    bins
+        Number of bins of equal weight that regret is cut into; default 20, or the exact values with a Discrete prior.
+    policy
+        `[S]` or `[S, A]` apprentice; default: `expected_return`.
+    estimator
+        Of trajectory queries, as in `reward_eig`.
+    """
+    if bins is not None:
+        whole_number(bins, "bins", 2, "The usual choice is 20.")
+    regret = regrets(posterior, expected_return(posterior) if policy is None else policy)
+    if bins is None and isinstance(posterior.problem.prior, Discrete):
+        labels = labels_of_values(regret, TIE_TOLERANCE * (1.0 + float(regret.max())))
+    else:
+        levels = np.arange(1, bins or 20) / (bins or 20)
+        edges = [weighted_quantile(regret[:, None], posterior.weights, float(level))[0] for level in levels]
+        labels = np.unique(np.searchsorted(np.array(edges), regret, side="left"), return_inverse=True)[1].ravel()
+    rating = rate_information(posterior, setting, Classes(labels[None]), estimator=estimator)
+    details = {"num_bins": int(labels.max()) + 1}
+    return Rating(rating.values, rating.standard_error, details, rating.warnings, rating.classes)

@@ -1,0 +1,100 @@
+"""What acquisition functions get and give: a Setting, a Rating, and in the end Scores."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from journeyman.acquisition.classes import Classes
+from journeyman.types import FloatArray, IntArray
+
+TIE_TOLERANCE = 1e-12  # of the best score's size
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """One question to an acquisition function: which states to rate, for which kind of query.
+
+    Parameters
+    ----------
+    states
+        `[N]` queryable states.
+    kind, length
+        "state" (one action), or "trajectory" of at most `length` actions.
+    epsilon
+        Regret that is too much, for functions that care.
+    num_histories
+        Walks per state, where answers are sampled.
+    seed
+        Of these walks; they depend on it, the posterior and the start state only, never on the function.
+    num_threads
+        Results do not depend on it.
+    """
+
+    states: IntArray
+    kind: str = "state"
+    length: int = 1
+    epsilon: float = 0.1
+    num_histories: int = 64
+    seed: int = 0
+    num_threads: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Rating:
+    """What an acquisition function says: values `[N]` of the states of a Setting, with what is worth knowing.
+
+    standard_error `[N]` is None where nothing was sampled. `classes` are those of the samples that answers should tell
+    apart, for functions that measure information.
+    """
+
+    values: FloatArray
+    standard_error: FloatArray | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    classes: Classes | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of all states.
+
+    Parameters
+    ----------
+    name
+        Of the acquisition function.
+    kind, length
+        Of the query; length is None for a state query.
+    unit
+        "nats", "reward" or "" (a constant).
+    values
+        `[S]`: higher is better, minus infinity where a state may not be queried. Divided by the costs, where given.
+    standard_error
+        `[S]` Monte-Carlo error of the values from sampled answers, given the posterior samples; NaN where a state may
+        not be queried, None if no answer was sampled. It does not contain the error of the posterior samples.
+    warnings
+        What is doubtful, with advice.
+    details
+        What the function found on its way.
+    """
+
+    name: str
+    kind: str
+    length: int | None
+    unit: str
+    values: FloatArray
+    standard_error: FloatArray | None = None
+    warnings: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def best_state(self, rng: np.random.Generator | None = None) -> int:
+        """Return a state of the highest score; `rng` decides between equal ones, without it the lowest wins."""
+        return best_of(self.values, rng)
+
+
+def best_of(values: FloatArray, rng: np.random.Generator | None) -> int:
+    """Return an index of the largest value, ties within 1e-12 of its size decided by `rng`, or for the lowest."""
+    largest = values.max()
+    ties = np.flatnonzero(values >= largest - TIE_TOLERANCE * (1.0 + abs(largest)))
+    return int(ties[0] if rng is None else rng.choice(ties))

@@ -1,0 +1,208 @@
+"""Certificate: whether the chance of a regret of epsilon or more is at most delta, as far as samples can tell.
+
+    p_hat = sum of the weights of samples whose regret is at least epsilon
+
+It holds only if an upper confidence bound of that chance, from an honest effective sample size, is at most delta. Scope
+"initial" is about the regret from the initial distribution. Scope "every_state" asks for an immediate regret below
+(1 - discount) epsilon in every state, which keeps the regret from each state below epsilon.
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from journeyman.apprentice.certificate_text import certificate_text
+from journeyman.apprentice.effective import effective_size_of, upper_bound
+from journeyman.apprentice.failures import Failures, StateContribution, failures_of
+from journeyman.apprentice.policies import APPRENTICES, checked_epsilon
+from journeyman.apprentice.sample_sets import SampleSet, halves, sample_set
+from journeyman.apprentice.sensitivity import BetaSensitivity, beta_sensitivity
+from journeyman.apprentice.verdict import Claim, Estimate, assumptions, checked_share, verdict_of
+from journeyman.errors import InputError
+from journeyman.inference.posterior import Posterior, weighted_quantile
+from journeyman.types import AnyArray, read_only
+
+SCOPES = ("initial", "every_state")
+DEFAULT_APPRENTICE = "expected_return"
+QUANTILE_LEVELS = (0.5, 0.9, 0.95, 0.99)
+STATUSES = ("holds", "undecided", "fails", "refused")
+CANNOT_SPLIT = (
+    "a policy chosen from samples must be certified on others, but all the weight lies in one half of them. "
+    "Use more samples, or another seed."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What may be said about a policy, and how sure that is.
+
+    status: "holds"; "undecided": p_hat is at most delta but its bound is not; "fails": p_hat is above delta; "refused":
+    the samples cannot support any claim. p_hat: estimated chance of failure; upper_bound: of that chance, at
+    `confidence`; effective_size: how many independent samples it is worth (None if the posterior is exact), and
+    effective_size_source: what limits it. mean_regret and regret_quantiles (level, value): of the regret from the
+    initial states, or from the worst state. top_states: where the regret comes from. sensitivity: p_hat at other betas.
+    reasons: why it does not hold; advice: what would help; assumptions: what all of this rests on.
+    """
+
+    status: str
+    epsilon: float
+    delta: float
+    confidence: float
+    scope: str
+    p_hat: float
+    upper_bound: float
+    effective_size: float | None
+    effective_size_source: str
+    num_samples: int
+    policy: AnyArray = field(repr=False)
+    policy_source: str
+    mean_regret: float
+    regret_quantiles: tuple[tuple[float, float], ...]
+    top_states: tuple[StateContribution, ...]
+    sensitivity: tuple[BetaSensitivity, ...]
+    reasons: tuple[str, ...]
+    advice: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the policy is probably approximately correct, as far as these samples can tell."""
+        return self.status == "holds"
+
+    def text(self) -> str:
+        """Return the certificate in words, for people who are no experts."""
+        return certificate_text(self)
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the certificate as plain data: numbers, words, lists and dicts, without NaN and infinity."""
+        record = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return record | {
+            "holds": self.holds,
+            "policy": np.asarray(self.policy).tolist(),
+            "regret_quantiles": [{"level": level, "regret": value} for level, value in self.regret_quantiles],
+            "top_states": [state._asdict() for state in self.top_states],
+            "sensitivity": [entry._asdict() for entry in self.sensitivity],
+            "reasons": list(self.reasons),
+            "advice": list(self.advice),
+            "assumptions": list(self.assumptions),
+        }
+
+    def to_json(self) -> str:
+        """Return `to_record` as JSON."""
+        return json.dumps(self.to_record(), indent=2, allow_nan=False)
+
+
+def certify(
+    posterior: Posterior,
+    policy: ArrayLike | None,
+    epsilon: float,
+    delta: float,
+    *,
+    confidence: float = 0.95,
+    scope: str = "initial",
+    choose: str | None = None,
+) -> Certificate:
+    """Certify a policy, or choose one on half of the samples and certify it on the other half.
+
+    Parameters
+    ----------
+    policy
+        `[S]` actions or `[S, A]` probabilities. It must not have been chosen by looking at these samples: give None for
+        that, and say how in `choose`.
+    epsilon
+        Regret that is too much, in units of the reward.
+    delta
+        Chance of it that is acceptable.
+    confidence
+        Of the upper bound: how seldom bad luck of the sampler may make it too low.
+    scope
+        "initial": regret from the initial distribution. "every_state": a guarantee for every state to start from.
+    choose
+        A key of `APPRENTICES`, where `policy` is None; default "expected_return".
+
+    Returns
+    -------
+    A Certificate, which holds only if `upper_bound` is at most delta. It never raises because samples are bad: then it
+    is refused, with the reason.
+    """
+    epsilon, delta = checked_epsilon(epsilon), checked_share(delta, "delta", "It is the chance of failure you accept.")
+    confidence = checked_share(confidence, "confidence", "0.95 is usual.")
+    if scope not in SCOPES:
+        raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}. Leave it out for 'initial'.")
+    if policy is not None and choose is not None:
+        raise InputError(
+            f"policy must be None if choose says how to find one, got both ({choose!r}). Drop one of them."
+        )
+    samples = sample_set(posterior)
+    source, doubts = "given", posterior.warnings
+    if policy is None:
+        source = checked_apprentice(choose or DEFAULT_APPRENTICE)
+        split = halves(samples)
+        if split is None:
+            doubts = (*doubts, CANNOT_SPLIT)
+            split = samples, samples
+        first, samples = split
+        policy = APPRENTICES[source].policy_fn(first.posterior, epsilon)
+    failures = failures_of(samples.posterior, policy, epsilon, scope)
+    claim = Claim(epsilon, delta, confidence)
+    return _certificate(samples, failures, read_only(policy), source, claim, scope, doubts)
+
+
+def _certificate(
+    samples: SampleSet,
+    failures: Failures,
+    policy: AnyArray,
+    source: str,
+    claim: Claim,
+    scope: str,
+    doubts: tuple[str, ...],
+) -> Certificate:
+    posterior, confidence = samples.posterior, claim.confidence
+    chance = min(1.0, float(posterior.mean(failures.is_failing)))
+    if samples.kind == "atoms":
+        size, size_source = None, "exact: the posterior is a sum over all atoms of the prior"
+        bound = min(1.0, chance * float(np.exp(2.0 * atom_error(posterior))))
+    else:
+        size, size_source = effective_size_of(samples, failures.is_failing, confidence)
+        bound = upper_bound(chance, size, confidence)
+    quantiles = tuple(
+        (level, float(weighted_quantile(failures.regret[:, None], posterior.weights, level)[0]))
+        for level in QUANTILE_LEVELS
+    )
+    verdict = verdict_of(posterior, failures, Estimate(chance, bound, size), claim, doubts)
+    return Certificate(
+        status=verdict.status,
+        **claim._asdict(),
+        scope=scope,
+        p_hat=chance,
+        upper_bound=bound,
+        effective_size=size,
+        effective_size_source=size_source,
+        num_samples=posterior.num_samples,
+        policy=policy,
+        policy_source=source,
+        mean_regret=float(posterior.mean(failures.regret)),
+        regret_quantiles=quantiles,
+        top_states=failures.top_states,
+        sensitivity=beta_sensitivity(samples, failures.is_failing, confidence),
+        reasons=verdict.reasons,
+        advice=verdict.advice,
+        assumptions=assumptions(posterior.problem),
+    )
+
+
+def atom_error(posterior: Posterior) -> float:
+    """Return a bound on the error of log likelihoods at atoms, from that of the values they were computed with."""
+    if posterior.diagnostics.error_bound is not None:
+        return posterior.diagnostics.error_bound
+    return 2.0 * posterior.problem.beta * float(posterior.counts.sum()) * float(posterior.tie_margins.max())
+
+
+def checked_apprentice(name: str) -> str:
+    """Return a key of `APPRENTICES`, or say which there are."""
+    if name not in APPRENTICES:
+        raise InputError(f"choose must be one of {', '.join(APPRENTICES)}, got {name!r}. Leave it out for the first.")
+    return name

@@ -1,0 +1,79 @@
+"""A certificate in words, for people who are no experts."""
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from journeyman.apprentice.verdict import percent
+
+if TYPE_CHECKING:
+    from journeyman.apprentice.certificate import Certificate
+
+WIDTH = 100
+HEADLINES = {
+    "holds": "The certificate HOLDS.",
+    "undecided": "The certificate does not hold yet: it may be true, but these samples cannot show it.",
+    "fails": "The certificate does NOT hold.",
+    "refused": "No certificate: the samples cannot support any claim.",
+}
+
+
+def certificate_text(certificate: "Certificate") -> str:
+    """Return the certificate as lines of at most 100 characters."""
+    lines = [HEADLINES[certificate.status], _claim(certificate), ""]
+    lines += _numbers(certificate)
+    for title, items in (
+        ("Why", certificate.reasons),
+        ("What would help", certificate.advice),
+        ("All of this assumes that", certificate.assumptions),
+    ):
+        if items:
+            lines += ["", f"{title}:", *(f"- {item}" for item in items)]
+    return "\n".join(part for line in lines for part in _wrapped(line))
+
+
+def _claim(certificate: "Certificate") -> str:
+    sure = percent(1.0 - certificate.delta)
+    start = "from the initial states" if certificate.scope == "initial" else "from every state it may start in"
+    subject = "The policy loses" if certificate.holds else "It would say: the policy loses"
+    return (
+        f"{subject} less than {certificate.epsilon:.4g} of the expected return {start}, compared with the best policy, "
+        f"with a probability of at least {sure}."
+    )
+
+
+def _numbers(certificate: "Certificate") -> list[str]:
+    c = certificate
+    event = f"losing {c.epsilon:.4g} or more"
+    if c.scope == "every_state":
+        event = "a choice in some state that costs so much that this could add up"
+    how = f"at {percent(c.confidence)} confidence" if c.effective_size is not None else "computed exactly"
+    lines = [
+        f"Chance of {event}: about {percent(c.p_hat)}, and at most {percent(c.upper_bound)} ({how}). "
+        f"The limit is {percent(c.delta)}."
+    ]
+    if c.effective_size is not None:
+        lines.append(
+            f"This rests on {c.num_samples} samples, worth {c.effective_size:.0f} independent ones "
+            f"(limited by {c.effective_size_source})."
+        )
+    where = "the initial states" if c.scope == "initial" else "the worst state"
+    parts = ", ".join(f"{value:.3g} ({percent(level)})" for level, value in c.regret_quantiles)
+    lines.append(f"Regret from {where}: {c.mean_regret:.3g} on average; at most, with a probability: {parts}.")
+    if c.top_states:
+        what = "adds" if c.scope == "initial" else "has"
+        names = ", ".join(f"{state.name} ({what} {state.regret:.3g})" for state in c.top_states)
+        lines.append(f"States that matter most: {names}.")
+    for entry in c.sensitivity:
+        says = "unknown, too few samples fit" if entry.chance is None else f"about {percent(entry.chance)}"
+        lines.append(f"If the expert's beta were {entry.beta:.4g}, the chance would be {says}.")
+    if c.policy_source != "given":
+        lines.append(
+            f"The policy was chosen as {c.policy_source}"
+            + (", on other samples than these." if c.effective_size is not None else ".")
+        )
+    return lines
+
+
+def _wrapped(line: str) -> list[str]:
+    indent = "  " if line.startswith("- ") else ""
+    return textwrap.wrap(line, WIDTH, subsequent_indent=indent) or [""]

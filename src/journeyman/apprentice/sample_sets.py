@@ -1,0 +1,92 @@
+"""Posterior samples with what is known about their dependence: which ones are alike, and how to halve them.
+
+| kind | samples | which ones may be alike |
+|---|---|---|
+| atoms | all atoms of a Discrete prior: the posterior itself | none: nothing is random |
+| net | points of shifted Sobol nets | those of one shift; the shifts are independent |
+| chains | Markov chains | those of one chain |
+| particles | states of waste-free SMC chains | those of one ancestor |
+| draws | anything else | none, if they are what they should be |
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from journeyman.inference.enumeration import NUM_SHIFTS
+from journeyman.inference.posterior import Posterior
+from journeyman.rewards import Discrete
+from journeyman.types import BoolArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class SampleSet:
+    """Samples to certify on.
+
+    posterior; kind as in the table above; labels `[M]`: samples with the same number may be alike; max_ancestors: how
+    many independent origins there are at most, None if that is not known.
+    """
+
+    posterior: Posterior
+    kind: str
+    labels: IntArray
+    max_ancestors: int | None = None
+
+    @property
+    def num_blocks(self) -> int:
+        """Number of groups that are independent of each other."""
+        return int(np.unique(self.labels).size)
+
+
+def sample_set(posterior: Posterior) -> SampleSet:
+    """Return the samples of a posterior with their kind and their groups."""
+    prior, diagnostics = posterior.problem.prior, posterior.diagnostics
+    index = np.arange(posterior.num_samples)
+    if isinstance(prior, Discrete):
+        is_whole = posterior.theta.shape == prior.atoms.shape and np.array_equal(posterior.theta, prior.atoms)
+        return SampleSet(posterior, "atoms" if is_whole else "draws", index)
+    if posterior.chains is not None:
+        return SampleSet(posterior, "chains", index // posterior.chains[1])
+    if posterior.method == "enumerate":
+        return SampleSet(posterior, "net", index // -(-posterior.num_samples // NUM_SHIFTS))
+    if diagnostics.distinct_ancestors is not None:
+        labels = index // (diagnostics.chain_length or 1)
+        return SampleSet(posterior, "particles", labels, diagnostics.distinct_ancestors)
+    return SampleSet(posterior, "draws", index)
+
+
+def halves(samples: SampleSet) -> tuple[SampleSet, SampleSet] | None:
+    """Split into two halves that share no group: one to choose a policy on, one to certify it on.
+
+    A single chain is split in its middle. Atoms are the posterior itself, so both halves are all of them. None if one
+    half would have no weight.
+    """
+    if samples.kind == "atoms":
+        return samples, samples
+    groups, labels = np.unique(samples.labels, return_inverse=True)
+    if len(groups) == 1:
+        labels = np.arange(len(labels))
+        groups = labels
+    is_first = labels < len(groups) // 2
+    shares = [float(samples.posterior.weights[half].sum()) for half in (is_first, ~is_first)]
+    return (_part(samples, is_first), _part(samples, ~is_first)) if min(shares) > 0.0 else None
+
+
+def _part(samples: SampleSet, is_kept: BoolArray) -> SampleSet:
+    posterior = samples.posterior
+    labels = samples.labels[is_kept]
+    num_blocks = int(np.unique(labels).size)
+    chains = None if posterior.chains is None else (num_blocks, int(is_kept.sum()) // num_blocks)
+    part = replace(
+        posterior,
+        theta=posterior.theta[is_kept],
+        weights=posterior.weights[is_kept] / posterior.weights[is_kept].sum(),
+        values=posterior.values[is_kept],
+        chains=chains,
+        sample_stats={},
+    )
+    ancestors = None
+    if samples.max_ancestors is not None:  # all that have a double may stand in this half
+        others = samples.num_blocks - num_blocks
+        ancestors = max(1, min(num_blocks, samples.max_ancestors - others))
+    return SampleSet(part, samples.kind, labels, ancestors)

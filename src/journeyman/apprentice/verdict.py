@@ -1,0 +1,134 @@
+"""What follows from the numbers of a certificate: its status, the reasons for it, and what would help."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from journeyman.apprentice.effective import size_needed, upper_bound
+from journeyman.apprentice.failures import Failures
+from journeyman.errors import InputError
+from journeyman.inference.posterior import Posterior, weighted_quantile
+from journeyman.problem import Problem
+from journeyman.types import real_number
+
+MAX_SINGLE_WEIGHT = 0.99
+MAX_FACTOR = 100.0  # times as many samples that we advise to draw
+
+
+class Verdict(NamedTuple):
+    """Status, why a certificate does not hold, and what would help."""
+
+    status: str
+    reasons: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+
+
+class Claim(NamedTuple):
+    """That a regret of epsilon or more has a chance of at most delta, to be shown with some confidence."""
+
+    epsilon: float
+    delta: float
+    confidence: float
+
+
+class Estimate(NamedTuple):
+    """Estimated chance of failure, its upper bound, and the effective sample size (None: exact)."""
+
+    chance: float
+    bound: float
+    size: float | None
+
+
+def verdict_of(
+    posterior: Posterior, failures: Failures, estimate: Estimate, claim: Claim, doubts: tuple[str, ...]
+) -> Verdict:
+    """Return the verdict on a claim, given an estimate and what is doubtful about the samples."""
+    refusal = refusal_of(posterior, estimate.size, claim, doubts)
+    if refusal is not None:
+        return refusal
+    if estimate.bound <= claim.delta:
+        return Verdict("holds")
+    if estimate.size is not None and estimate.chance <= claim.delta:
+        return _undecided(estimate.chance, estimate.bound, estimate.size, claim)
+    return Verdict(
+        "fails",
+        (f"the estimated chance of failure, {percent(estimate.chance)}, is above the limit of {percent(claim.delta)}",),
+        failure_advice(posterior, failures, claim),
+    )
+
+
+def _undecided(chance: float, bound: float, size: float, claim: Claim) -> Verdict:
+    reason = (
+        f"the estimated chance of failure, {percent(chance)}, is within the limit of {percent(claim.delta)}, but with "
+        f"{size:.0f} effective samples it could be up to {percent(bound)}"
+    )
+    needed = size_needed(chance, claim.delta, claim.confidence)
+    if needed <= MAX_FACTOR * size:
+        factor = int(np.ceil(needed / size))
+        advice = f"draw about {factor} times as many samples, or ask for more demonstrations"
+    else:
+        advice = "ask for more demonstrations: the chance is too near the limit to be told from it by sampling"
+    return Verdict("undecided", (reason,), (advice,))
+
+
+def refusal_of(posterior: Posterior, size: float | None, claim: Claim, doubts: tuple[str, ...]) -> Verdict | None:
+    """Return why samples cannot support any claim, or None if they can."""
+    reasons = list(doubts)
+    advice = ["do what the reasons say, then certify again"] if reasons else []
+    if size is not None:
+        largest = float(posterior.weights.max())
+        least = upper_bound(0.0, size, claim.confidence)
+        if largest > MAX_SINGLE_WEIGHT:
+            reasons.append(
+                f"one sample has {percent(largest)} of the weight: nothing is known of what else may be true"
+            )
+            advice.append("use more samples, and check that beta fits the expert and that the prior covers the truth")
+        elif least > claim.delta:
+            needed = size_needed(0.0, claim.delta, claim.confidence)
+            reasons.append(
+                f"{size:.3g} effective samples could not show a chance of at most {percent(claim.delta)}: even if the "
+                f"policy failed under none of them, the chance could be {percent(least)}"
+            )
+            advice.append(
+                f"draw at least {int(np.ceil(needed / size))} times as many samples: it takes {np.ceil(needed):.0f} "
+                "effective ones without a failure"
+            )
+    return Verdict("refused", tuple(reasons), tuple(advice)) if reasons else None
+
+
+def failure_advice(posterior: Posterior, failures: Failures, claim: Claim) -> tuple[str, ...]:
+    """Say where to ask for demonstrations, and which epsilon would do."""
+    advice = []
+    queryable = posterior.problem.queryable
+    asked = [state.name for state in failures.top_states if queryable[state.state]][:3]
+    if asked:
+        advice.append(f"ask for more demonstrations, first about where the regret comes from: state {', '.join(asked)}")
+    else:
+        advice.append("ask for more demonstrations")
+    level = float(weighted_quantile(failures.regret[:, None], posterior.weights, 1.0 - claim.delta)[0])
+    if level > claim.epsilon:
+        advice.append(f"or accept more regret: an epsilon above {level:.3g} would come within reach")
+    return tuple(advice)
+
+
+def assumptions(problem: Problem) -> tuple[str, ...]:
+    """Say in words what a certificate about a problem rests on."""
+    return (
+        "the transitions and the discount are those of the real task",
+        f"the expert does an action with a chance proportional to exp(beta Q*), with beta = {problem.beta:.4g}: better "
+        "actions more often, every answer by itself",
+        "the reward has the assumed form, and was as likely as the prior says before any demonstration",
+    )
+
+
+def checked_share(value: float, what: str, advice: str) -> float:
+    """Return a number that lies strictly between 0 and 1."""
+    share = real_number(value, what)
+    if not 0.0 < share < 1.0:
+        raise InputError(f"{what} must lie strictly between 0 and 1, got {share}. {advice}")
+    return share
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with three digits."""
+    return f"{100.0 * share:.3g}%"

@@ -1,0 +1,188 @@
+"""CalibrationSpec: everything that determines the results of a calibration run, and its fingerprint."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from journeyman.errors import InputError, UnsupportedError
+from journeyman.expert import KINDS
+from journeyman.inference import find_method
+from journeyman.problem import Problem
+from journeyman.rewards import Discrete
+from journeyman.types import FloatArray, real_number, whole_number
+from journeyman.worlds import WORLDS, make_world
+
+NUM_SPREAD = 5  # parameters that are tested unless the caller names others
+PLAIN_TYPES = (bool, int, float, str)
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationSpec:
+    """What one replication does; with a seed and an index its result is determined.
+
+    Parameters
+    ----------
+    world, world_options
+        Name of a world and its options. Each replication draws an instance of it: truth, and in random grids also
+        the terminal cells. Or:
+    problem
+        A problem of your own; each replication draws the truth from its prior.
+    method, method_options
+        Inference method that is tested, a key of `INFERENCE`, and its options: numbers, words, True or False.
+    num_demonstrations
+        Answers of the expert per replication, at states drawn uniformly from the queryable ones.
+    kind, length
+        What is asked for: "state" (one action) or "trajectory" (up to `length` actions).
+    assumed_beta_factor
+        The method is told that beta is so many times what it is. Anything but 1 is a deliberate mistake, which the
+        check has to find.
+    num_draws
+        Posterior draws L that the truth is ranked among; ranks are 0..L.
+    parameters
+        Indices of the parameters that are tested; default: at most five, evenly spread.
+    seed
+        Of the run; replication i uses the streams (seed, i).
+    """
+
+    world: str | None = None
+    world_options: Mapping[str, Any] = field(default_factory=dict)
+    problem: Problem | None = None
+    method: str = "smc"
+    method_options: Mapping[str, Any] = field(default_factory=dict)
+    num_demonstrations: int = 20
+    kind: str = "state"
+    length: int | None = None
+    assumed_beta_factor: float = 1.0
+    num_draws: int = 99
+    parameters: tuple[int, ...] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check everything that can be checked before any work."""
+        if (self.world is None) == (self.problem is None):
+            raise InputError("a calibration must have a world or a problem, got both or none. Give exactly one.")
+        if self.problem is not None and (not isinstance(self.problem, Problem) or self.world_options):
+            raise InputError("problem must be a Problem, without world_options. A World has one: world.problem.")
+        for name, lowest in (("num_demonstrations", 0), ("num_draws", 9), ("seed", 0)):
+            object.__setattr__(self, name, whole_number(getattr(self, name), name, lowest))
+        for name in ("world_options", "method_options"):
+            object.__setattr__(self, name, _plain_options(getattr(self, name), name))
+        self._check_query()
+        factor = real_number(self.assumed_beta_factor, "assumed_beta_factor")
+        if not (factor > 0 and math.isfinite(factor)):
+            raise InputError(f"assumed_beta_factor must be positive and finite, got {factor}. 1 assumes what is true.")
+        object.__setattr__(self, "assumed_beta_factor", factor)
+        method = find_method(self.method)
+        for option in self.method_options:
+            if option not in method.options:
+                raise InputError(
+                    f"method {self.method!r} must get options it knows, got {option!r}. "
+                    f"It has: {', '.join(method.options)}."
+                )
+        example = self.example_problem()
+        reason = method.refusal_fn(example)
+        if reason is not None:
+            raise UnsupportedError(reason)
+        object.__setattr__(self, "parameters", _checked_parameters(self.parameters, example.prior.num_parameters))
+
+    def _check_query(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}. Leave it out for 'state'.")
+        if self.kind == "trajectory":
+            whole_number(self.length, "the length of a trajectory query", 1, "Say length=.")
+        elif self.length is not None:
+            raise InputError(f"length must be left out for kind 'state', got {self.length}. Or say kind='trajectory'.")
+
+    def example_problem(self) -> Problem:
+        """Return the problem, or that of the world's first instance."""
+        if self.problem is not None:
+            return self.problem
+        assert self.world is not None
+        return make_world(self.world, 0, **self.world_options).problem
+
+    def assumed(self, problem: Problem) -> Problem:
+        """Return `problem` as the method is told it is: with beta times the factor."""
+        return replace(problem, beta=self.assumed_beta_factor * problem.beta)
+
+    @property
+    def depends_on_truth(self) -> bool:
+        """Whether the dynamics are drawn with a look at the true reward, so that no posterior can be calibrated."""
+        if self.world is None:
+            return False
+        known = signature(WORLDS[self.world]).parameters
+        default = known["terminals"].default if "terminals" in known else None
+        return bool(self.world_options.get("terminals", default) == "published")
+
+    def record(self) -> dict[str, Any]:
+        """Return everything that determines the results, as plain data."""
+        source: dict[str, Any] = (
+            {"world": self.world, "world_options": dict(self.world_options)}
+            if self.problem is None
+            else {"problem": problem_fingerprint(self.problem)}
+        )
+        assert self.parameters is not None
+        return source | {
+            "method": self.method,
+            "method_options": dict(self.method_options),
+            "num_demonstrations": self.num_demonstrations,
+            "kind": self.kind,
+            "length": self.length,
+            "assumed_beta_factor": self.assumed_beta_factor,
+            "num_draws": self.num_draws,
+            "parameters": list(self.parameters),
+            "seed": self.seed,
+        }
+
+    def fingerprint(self) -> str:
+        """Return 16 hexadecimal digits that differ between specs that differ."""
+        return hashlib.sha256(json.dumps(self.record(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _plain_options(options: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return options that can be written to a file, sorted by name."""
+    for key, value in options.items():
+        is_number = isinstance(value, float) and not math.isfinite(value)
+        if not isinstance(key, str) or not isinstance(value, PLAIN_TYPES) or is_number:
+            raise InputError(
+                f"{name} must be finite numbers, words, True or False, got {value!r} at {key}. Convert it."
+            )
+    return dict(sorted(options.items()))
+
+
+def _checked_parameters(parameters: tuple[int, ...] | None, num_parameters: int) -> tuple[int, ...]:
+    if parameters is None:
+        count = min(NUM_SPREAD, num_parameters)
+        return tuple(np.linspace(0, num_parameters - 1, count).round().astype(int).tolist())
+    chosen = tuple(whole_number(index, "a parameter to test", 0) for index in parameters)
+    if len(set(chosen)) < len(chosen) or any(index >= num_parameters for index in chosen):
+        raise InputError(
+            f"parameters must be different indices below {num_parameters}, got {parameters}. Leave them out for five."
+        )
+    return chosen
+
+
+def problem_fingerprint(problem: Problem) -> str:
+    """Return 16 hexadecimal digits that differ between problems that differ in any number."""
+    mdp, model, prior = problem.mdp, problem.reward_model, problem.prior
+    features = model.features.tocsr()
+    if isinstance(prior, Discrete):
+        prior_arrays: tuple[FloatArray, ...] = (prior.atoms, prior.weights)
+    else:  # a continuous prior is its map from unconstrained space, which these points tell apart
+        size = prior.num_parameters
+        prior_arrays = (prior.from_unconstrained(np.vstack([np.zeros((1, size)), np.eye(size), -2.0 * np.eye(size)])),)
+    arrays = (
+        mdp.rows.indptr, mdp.rows.next_states, mdp.rows.probabilities, mdp.initial, mdp.available, mdp.terminal,
+        features.indptr, features.indices, features.data, model.offset, problem.queryable, *prior_arrays,
+        np.array([mdp.discount, problem.beta, float(model.is_state_only)]),
+    )  # fmt: skip
+    digest = hashlib.sha256(type(prior).__name__.encode())
+    for array in map(np.ascontiguousarray, arrays):
+        digest.update(f"{array.shape} {array.dtype.kind}".encode())
+        digest.update(array.astype(np.float64).tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,155 @@
+"""CalibrationSummary: what replications say about a method."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from journeyman.calibration.intervals import CHANCES, Coverage, coverage, pooled_coverage
+from journeyman.calibration.quantities import DERIVED
+from journeyman.calibration.replication import Replication
+from journeyman.calibration.storage import Run
+from journeyman.calibration.uniformity import chi_square_p_value, ecdf_p_value
+from journeyman.errors import InputError
+from journeyman.types import IntArray
+
+SIGNIFICANCE = 0.01  # chance that a method without fault is called miscalibrated, at most
+
+
+@dataclass(frozen=True, eq=False)
+class QuantitySummary:
+    """One quantity: its ranks `[N]`, p-values of both tests of uniformity, mean rank / L, and coverage."""
+
+    name: str
+    ranks: IntArray
+    chi_square_p: float
+    ecdf_p: float
+    mean_rank: float
+    coverage: tuple[Coverage, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationSummary:
+    """What N replications say about a method.
+
+    Parameters
+    ----------
+    num_draws
+        L: ranks are 0..L.
+    quantities
+        In the order of the replications' ranks.
+    parameter_coverage
+        Coverage of 50, 80 and 95 % intervals, pooled over the parameters.
+    num_failed
+        Replications whose inference failed; they count in nothing else, and a single one makes a method miscalibrated.
+    num_warned
+        Replications whose posterior carried a warning.
+    num_short
+        Replications worth fewer than L independent draws, whose ranks tend to the ends without fault of the model.
+    mean_seconds
+        Of inference, per replication.
+    median_effective_draws
+        Of the replications; None with a Discrete prior.
+    """
+
+    num_replications: int
+    num_draws: int
+    quantities: tuple[QuantitySummary, ...]
+    parameter_coverage: tuple[Coverage, ...]
+    num_failed: int
+    num_warned: int
+    num_short: int
+    mean_seconds: float
+    median_effective_draws: float | None
+
+    @property
+    def chi_square_p(self) -> float:
+        """Smallest chi-square p-value times the number of quantities (Bonferroni), at most 1."""
+        return min(1.0, len(self.quantities) * min(item.chi_square_p for item in self.quantities))
+
+    @property
+    def ecdf_p(self) -> float:
+        """Smallest ECDF p-value times the number of quantities (Bonferroni), at most 1."""
+        return min(1.0, len(self.quantities) * min(item.ecdf_p for item in self.quantities))
+
+    @property
+    def p_value(self) -> float:
+        """P-value of both tests on all quantities together (Bonferroni), at most 1."""
+        return min(1.0, 2.0 * min(self.chi_square_p, self.ecdf_p))
+
+    @property
+    def worst(self) -> QuantitySummary:
+        """The quantity with the smallest p-value of either test."""
+        return min(self.quantities, key=lambda item: min(item.chi_square_p, item.ecdf_p))
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether nothing speaks against calibration: no failure, and a p-value of at least 0.01."""
+        return self.num_failed == 0 and self.p_value >= SIGNIFICANCE
+
+
+def summarise(replications: Sequence[Replication], names: Sequence[str], num_draws: int) -> CalibrationSummary:
+    """Return what replications say; `names` are those of their quantities, `num_draws` is L of their spec."""
+    whole = [item for item in replications if item.error is None]
+    if not whole:
+        reason = replications[0].error if replications else "there is none"
+        raise InputError(f"a summary must have a replication that did not fail, got none: {reason}")
+    ranks = np.array([item.ranks for item in whole], dtype=np.int64)
+    levels = np.array([item.levels for item in whole])
+    if ranks.shape[1] != len(names):
+        raise InputError(f"names must be one per quantity ({ranks.shape[1]}), got {len(names)}. Give those of the run.")
+    quantities = tuple(
+        QuantitySummary(
+            name,
+            ranks[:, q],
+            chi_square_p_value(ranks[:, q], num_draws),
+            ecdf_p_value(ranks[:, q], num_draws),
+            float(ranks[:, q].mean() / num_draws),
+            tuple(coverage(levels[:, q], chance) for chance in CHANCES),
+        )
+        for q, name in enumerate(names)
+    )
+    worths = [item.effective_draws for item in whole if item.effective_draws is not None]
+    return CalibrationSummary(
+        num_replications=len(whole),
+        num_draws=num_draws,
+        quantities=quantities,
+        parameter_coverage=tuple(pooled_coverage(levels[:, len(DERIVED) :], chance) for chance in CHANCES),
+        num_failed=len(replications) - len(whole),
+        num_warned=sum(bool(item.warnings) for item in whole),
+        num_short=sum(worth < num_draws for worth in worths),
+        mean_seconds=float(np.mean([item.seconds for item in whole])),
+        median_effective_draws=float(np.median(worths)) if worths else None,
+    )
+
+
+def summarise_run(run: Run) -> CalibrationSummary:
+    """Return what the replications of a file say, as far as they have come."""
+    return summarise(run.replications, run.names, run.num_draws)
+
+
+def summary_record(summary: CalibrationSummary) -> dict[str, Any]:
+    """Return a summary as plain data for JSON."""
+    return {
+        "num_replications": summary.num_replications,
+        "num_draws": summary.num_draws,
+        "is_calibrated": summary.is_calibrated,
+        "p_value": summary.p_value,
+        "chi_square_p": summary.chi_square_p,
+        "ecdf_p": summary.ecdf_p,
+        "worst": summary.worst.name,
+        "num_failed": summary.num_failed,
+        "num_warned": summary.num_warned,
+        "num_short": summary.num_short,
+        "mean_seconds": summary.mean_seconds,
+        "median_effective_draws": summary.median_effective_draws,
+        "parameter_coverage": [item._asdict() for item in summary.parameter_coverage],
+        "quantities": [
+            {
+                **{key: value for key, value in asdict(item).items() if key not in ("ranks", "coverage")},
+                "coverage": [part._asdict() for part in item.coverage],
+            }
+            for item in summary.quantities
+        ],
+    }

@@ -1,0 +1,150 @@
+"""`journeyman calibrate`: tell whether an inference method is right on average."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from journeyman.cli.worlds import parse_options, print_json
+from journeyman.errors import InputError
+
+if TYPE_CHECKING:
+    from journeyman.calibration import CalibrationSpec
+    from journeyman.problem import Problem
+
+HELP = """Test whether an inference method is calibrated on a world, or on a problem of your own.
+
+Each replication draws a true reward from the prior, asks a simulated expert, infers, and looks where the truth lies \
+among posterior draws. If the posterior is right, every rank is equally likely, and 80 % intervals hold the truth in \
+80 % of replications. Results go to a file as they come: stop at any time, and run the same command again to go on.
+"""
+EPILOG = (
+    "Examples: [bold]journeyman calibrate --world jail --inference smc --replications 200[/] takes a few minutes. "
+    "[bold]journeyman calibrate --world random-grid --option size=4 --option terminals=independent "
+    "--inference policywalk --set sampler=hmc[/] changes options of the world and of the method. "
+    "[bold]--problem maze.py:problem[/] takes a Problem that you made in Python. "
+    "[bold]--assumed-beta-factor 2[/] lets the method believe in a wrong beta: this must be found."
+)
+PUBLISHED_WARNING = (
+    "the dynamics of this world are drawn with a look at the true reward (its best cells become terminal), which a "
+    "learner is not told. No posterior can be calibrated on it. For a test use --world random-grid "
+    "--option terminals=independent (with --option size=8 for the 8x8 grid)."
+)
+
+
+def calibrate(
+    world: Annotated[str | None, typer.Option(metavar="NAME", help="A world of [bold]journeyman worlds[/].")] = None,
+    problem: Annotated[
+        str | None, typer.Option(metavar="FILE.py:NAME", help="A Problem in a Python file, or a function giving one.")
+    ] = None,
+    inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method, such as smc.")] = "smc",
+    replications: Annotated[int, typer.Option(help="How many; 500 find mistakes of a tenth of an sd.")] = 200,
+    demonstrations: Annotated[int, typer.Option(help="Answers of the expert per replication.")] = 20,
+    length: Annotated[
+        int | None, typer.Option(help="Ask for trajectories of up to so many steps instead of single actions.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Option of the world; can be repeated.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Option of the method; can be repeated.")
+    ] = None,
+    assumed_beta_factor: Annotated[
+        float, typer.Option(help="Tell the method a beta so many times too large, to see that it is found.")
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(help="Of the whole run.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes; the result does not depend on them.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where results are kept; default: a name made of the settings.")
+    ] = None,
+    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of a table.")] = False,
+) -> None:
+    """Run what is missing, then say what all replications tell."""
+    from journeyman.calibration import CalibrationSpec, load_run, run, summarise, summary_record
+    from journeyman.report.calibration_table import describe_spec
+    from journeyman.report.figures import checked_picture_path, save_figure
+
+    if png is not None:
+        checked_picture_path(png)
+    spec = CalibrationSpec(
+        world=world,
+        world_options={} if world is None else parse_options(world, option or []),
+        problem=None if problem is None else load_problem(problem),
+        method=inference,
+        method_options=parse_settings(settings or []),
+        num_demonstrations=demonstrations,
+        kind="state" if length is None else "trajectory",
+        length=length,
+        assumed_beta_factor=assumed_beta_factor,
+        seed=seed,
+    )
+    path = out or default_path(spec)
+    if spec.depends_on_truth:
+        typer.echo(f"Warning: {PUBLISHED_WARNING}", err=True)
+    typer.echo(f"Results are kept in {path}; run the same command again to go on after an interruption.", err=True)
+    try:
+        done = run(spec, replications, path, num_workers=workers, progress=True)
+    except KeyboardInterrupt:
+        typer.echo(f"Stopped. {len(load_run(path).replications)} replications are kept in {path}.", err=True)
+        raise typer.Exit(130) from None
+    summary = summarise(done, load_run(path).names, spec.num_draws)
+    if as_json:
+        print_json({"spec": spec.record(), "depends_on_truth": spec.depends_on_truth} | summary_record(summary))
+    else:
+        from rich.console import Console
+
+        from journeyman.report.calibration_table import print_calibration
+
+        print_calibration(Console(), summary, describe_spec(spec.record()))
+    if png is not None:
+        from journeyman.report.calibration_figures import calibration_figure
+
+        save_figure(calibration_figure(summary, describe_spec(spec.record())), png)
+        typer.echo(f"Picture written to {png}", err=as_json)
+
+
+def default_path(spec: "CalibrationSpec") -> Path:
+    """Return a file name that differs between specs that differ."""
+    return Path(f"calibration-{spec.world or 'problem'}-{spec.method}-{spec.fingerprint()[:8]}.jsonl")
+
+
+def parse_settings(pairs: list[str]) -> dict[str, Any]:
+    """Return KEY=VALUE texts as options of a method: numbers, true or false where they read like it, else words."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, separator, text = pair.partition("=")
+        if not separator:
+            raise InputError(f"a setting must be written as KEY=VALUE, got {pair!r}. Example: --set num_particles=500")
+        if key in settings:
+            raise InputError(f"setting {key} must be given once, got it twice. Remove one of them.")
+        try:
+            value = json.loads(text.lower() if text in ("True", "False") else text)
+        except ValueError:
+            value = text
+        settings[key] = value if isinstance(value, bool | int | float) else text
+    return settings
+
+
+def load_problem(place: str) -> "Problem":
+    """Return the Problem that FILE.py:NAME means: an object, or a function without arguments that gives one."""
+    from runpy import run_path
+
+    from journeyman.problem import Problem
+
+    file, separator, name = place.rpartition(":")
+    if not separator or not Path(file).is_file():
+        raise InputError(
+            f"a problem must be given as FILE.py:NAME of a file that exists, got {place!r}. Check the path."
+        )
+    names = run_path(file)
+    found = names.get(name)
+    if callable(found):
+        found = found()
+    if not isinstance(found, Problem):
+        known = ", ".join(key for key, value in names.items() if isinstance(value, Problem)) or "none"
+        raise InputError(
+            f"{name!r} in {file!r} must be a Problem, got {type(found).__name__}. Problems there: {known}."
+        )
+    return found

@@ -1,0 +1,151 @@
+"""`journeyman infer`: what demonstrations tell about the reward of a world."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from journeyman.cli.calibrate import parse_settings
+from journeyman.cli.worlds import parse_options, print_json
+from journeyman.errors import InputError
+
+if TYPE_CHECKING:
+    from journeyman.demonstrations import Demonstration
+    from journeyman.worlds import World
+
+HELP = """Ask the simulated expert of a world, and show what its answers tell about the reward.
+
+Questions are put at random states. The posterior over rewards is shown as mean and standard deviation, beside the \
+truth, which the inference never sees: how many 95 % intervals hold it, and how good the learned policy really is.
+"""
+EPILOG = (
+    "Examples: [bold]journeyman infer random-8x8 --demos 60 --png posterior.png[/] maps mean and uncertainty. "
+    "[bold]journeyman infer jail --inference enumerate --demos 5 --query trajectory --length 8[/] asks for more. "
+    "[bold]journeyman infer random-grid --option size=4 --inference policywalk --set sampler=hmc --netcdf draws.nc[/] "
+    "keeps the draws for ArviZ. Methods: enumerate, policywalk, smc, valuewalk, variational."
+)
+
+
+def infer(
+    name: Annotated[str, typer.Argument(metavar="WORLD", help="A name that [bold]journeyman worlds[/] lists.")],
+    inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method.")] = "smc",
+    demos: Annotated[
+        int, typer.Option(metavar="N", help="How many demonstrations to ask for; 0 shows the prior.")
+    ] = 20,
+    seed: Annotated[int, typer.Option(help="Of the world, of what is asked and answered, and of the sampling.")] = 0,
+    query: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
+    length: Annotated[
+        int | None, typer.Option(metavar="L", help="Most steps of a trajectory; default: as the world says.")
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Option of the world, such as beta=2; can be repeated."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Option of the method, such as num_particles=500."),
+    ] = None,
+    png: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw mean and uncertainty: .png, .svg, .pdf ...")
+    ] = None,
+    netcdf: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the draws for ArviZ.")] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads; default: all cores.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of drawing.")] = False,
+) -> None:
+    """Simulate demonstrations, infer, show, and write what was asked for."""
+    from journeyman.inference import infer as infer_posterior
+    from journeyman.report.figures import posterior_map, save_figure
+    from journeyman.report.posterior_summary import posterior_record, summarise_posterior
+    from journeyman.worlds import make_world
+
+    chosen = checked_settings(inference, settings or [])
+    check_places(png, netcdf)
+    world = make_world(name, seed, **parse_options(name, option or []))
+    answers = ask_at_random(world, demos, seed, kind=query, length=length)
+    posterior = infer_posterior(
+        world.problem, answers, inference, seed=seed, num_threads=threads, progress=sys.stderr.isatty(), **chosen
+    )
+    summary = summarise_posterior(world, answers, posterior)
+    if as_json:
+        print_json(posterior_record(summary))
+    else:
+        from rich.console import Console
+
+        from journeyman.report.terminal_posterior import print_posterior
+
+        print_posterior(Console(), summary)
+    if netcdf is not None:
+        write_netcdf(posterior.to_arviz(include_reward=True), netcdf)
+        typer.echo(f"Draws written to {netcdf}", err=as_json)
+    if png is not None:
+        title = f"{world.name}, seed {seed}: reward after {len(answers)} demonstrations, by {inference}"
+        save_figure(posterior_map(world.problem, posterior.mean_reward(), posterior.reward_std(), title=title), png)
+        typer.echo(f"Picture written to {png}", err=as_json)
+
+
+def checked_settings(method: str, pairs: list[str]) -> dict[str, Any]:
+    """Return KEY=VALUE texts as options of a method that exists; `infer` itself checks their names."""
+    from journeyman.inference import find_method
+
+    find_method(method)
+    return parse_settings(pairs)
+
+
+def ask_at_random(
+    world: "World", num_demonstrations: int, seed: int, *, kind: str, length: int | None
+) -> "tuple[Demonstration, ...]":
+    """Return the expert's answers at states drawn uniformly from those that may be asked about."""
+    import numpy as np
+
+    from journeyman.expert import KINDS
+    from journeyman.types import whole_number
+
+    num_demonstrations = whole_number(num_demonstrations, "the number of demonstrations", 0, "0 shows the prior.")
+    if kind not in KINDS:
+        raise InputError(f"query must be one of {', '.join(KINDS)}, got {kind!r}. Leave it out for single actions.")
+    if kind == "state" and length is not None:
+        raise InputError(f"only a trajectory has a length, got --length {length}. Add --query trajectory.")
+    queryable = np.flatnonzero(world.problem.queryable)
+    if num_demonstrations and not queryable.size:
+        raise InputError(
+            f"a world must have states that can be asked about, got none with seed {world.seed}. Use another seed."
+        )
+    asked = queryable[:0]
+    if num_demonstrations:
+        asked = np.random.default_rng([seed, 1]).choice(queryable, num_demonstrations)
+    steps = (length if length is not None else world.max_length) if kind == "trajectory" else None
+    return world.expert.answers(asked, kind=kind, length=steps, seed=seed)
+
+
+def check_places(png: Path | None, netcdf: Path | None) -> None:
+    """Refuse files that cannot be written, before the long work."""
+    from journeyman.extras import require
+    from journeyman.report.figures import checked_picture_path
+
+    if png is not None:
+        checked_picture_path(png)
+    if netcdf is not None:
+        require("arviz", "mcmc")
+        if netcdf.is_dir():
+            raise InputError(f"draws must go to a file, got the folder {str(netcdf)!r}. Add a file name.")
+        if not netcdf.parent.is_dir():
+            raise InputError(f"the folder of draws must exist, got {str(netcdf.parent)!r}. Create it first.")
+    for path in (png, netcdf):
+        if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise InputError(f"a file must go where it can be written, got {str(path)!r}. Choose another place.")
+
+
+def write_netcdf(data: Any, path: Path) -> None:
+    """Write ArviZ data to a file, whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        data.to_netcdf(str(temporary))
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InputError(
+            f"draws must go where they can be written, got {str(path)!r}: {error.strerror}. Choose another place."
+        ) from None
+    finally:
+        temporary.unlink(missing_ok=True)

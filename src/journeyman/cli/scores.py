@@ -1,0 +1,154 @@
+"""`journeyman scores`: where an acquisition function would ask next."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from journeyman.cli.calibrate import parse_settings
+from journeyman.cli.infer import ask_at_random
+from journeyman.cli.worlds import parse_options, print_json
+from journeyman.errors import InputError
+
+if TYPE_CHECKING:
+    from journeyman.demonstrations import Demonstration
+    from journeyman.inference import Posterior
+    from journeyman.worlds import World
+
+HELP = """Map how much every state is worth asking about next, after some simulated demonstrations.
+
+The expert of a world answers at random states (or, with --ask best, where the acquisition function itself would ask). \
+Then every state gets a score, and the best one would be asked next.
+"""
+EPILOG = (
+    "Examples: [bold]journeyman scores random-10x10 --acquisition pac_eig --demos 20 --seed 3 --png scores.png[/] maps "
+    "the information about the apprentice's mistakes. [bold]journeyman scores jail --acquisition reward_eig --query "
+    "trajectory --length 8[/] rates whole trajectories. [bold]journeyman scores random-8x8 --set scope=joint --set "
+    "edges=0,1 --set occupancy=false[/] is the formula as printed in the paper. Functions: random, action_entropy, "
+    "policy_entropy, active_var, reward_eig, pac_eig, regret_eig, ir_eig, expected_regret, optimal_action_value, "
+    "regret_pac."
+)
+ASKERS = ("random", "best")
+
+
+def scores(
+    name: Annotated[str, typer.Argument(metavar="WORLD", help="A name that [bold]journeyman worlds[/] lists.")],
+    acquisition: Annotated[str, typer.Option(metavar="NAME", help="Acquisition function.")] = "pac_eig",
+    demos: Annotated[int, typer.Option(metavar="N", help="How many demonstrations come before.")] = 20,
+    seed: Annotated[int, typer.Option(help="Of the world, of what is asked and answered, and of the sampling.")] = 0,
+    ask: Annotated[
+        str, typer.Option(metavar="HOW", help="random: at random states; best: where the function would ask.")
+    ] = "random",
+    query: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
+    length: Annotated[
+        int | None, typer.Option(metavar="L", help="Most steps of a trajectory; default: as the world says.")
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="Regret that is too much, in units of the reward.")] = 0.1,
+    inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method.")] = "smc",
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Option of the world, such as beta=2; can be repeated."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Option of the function, such as scope=joint or edges=0,1."),
+    ] = None,
+    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads; default: all cores.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of drawing.")] = False,
+) -> None:
+    """Simulate demonstrations, score all states, show the map, and perhaps draw a picture too."""
+    from journeyman.acquisition import score
+    from journeyman.acquisition.registry import check_options
+    from journeyman.report.figures import checked_picture_path, save_figure
+    from journeyman.report.score_map import ScoreMap, score_figure, score_record
+    from journeyman.worlds import make_world
+
+    chosen = parse_scoring_options(settings or [])
+    check_options(acquisition, chosen)
+    if png is not None:
+        checked_picture_path(png)
+    if ask not in ASKERS:
+        raise InputError(f"ask must be one of {', '.join(ASKERS)}, got {ask!r}. Leave it out for 'random'.")
+    world = make_world(name, seed, **parse_options(name, option or []))
+    steps = (length if length is not None else world.max_length) if query == "trajectory" else length
+    rating: dict[str, Any] = {"kind": query, "length": steps, "epsilon": epsilon, "seed": seed, "num_threads": threads}
+    rating |= chosen
+    if ask == "best":
+        answers, posterior = ask_where_best(world, acquisition, demos, seed, inference, rating)
+    else:
+        answers = ask_at_random(world, demos, seed, kind=query, length=length)
+        posterior = posterior_of(world, answers, inference, seed, threads)
+    asked_by = acquisition if ask == "best" else "chance"
+    found = ScoreMap(world, answers, posterior, score(posterior, acquisition, **rating), asked_by)
+    if png is not None:
+        save_figure(score_figure(found), png)
+    if as_json:
+        print_json(score_record(found))
+    else:
+        from rich.console import Console
+
+        from journeyman.report.terminal_scores import print_scores
+
+        print_scores(Console(), found)
+    if png is not None:
+        typer.echo(f"Picture written to {png}", err=as_json)
+
+
+def parse_scoring_options(pairs: list[str]) -> dict[str, Any]:
+    """Return KEY=VALUE texts as options of a function: as `parse_settings`, and lists of numbers, and none."""
+    parsed: dict[str, Any] = {}
+    for key, value in parse_settings(pairs).items():
+        parsed[key] = value
+        if value == "none":
+            parsed[key] = None
+        elif key == "edges":
+            try:
+                parsed[key] = tuple(float(part) for part in str(value).split(","))
+            except ValueError:
+                raise InputError(f"edges must be numbers between commas, got {value!r}. Example: edges=0,1") from None
+    return parsed
+
+
+def posterior_of(
+    world: "World", answers: "tuple[Demonstration, ...]", inference: str, seed: int, num_threads: int | None
+) -> "Posterior":
+    """Return the posterior of a world's problem given answers."""
+    from journeyman.inference import infer
+
+    is_shown = sys.stderr.isatty()
+    return infer(world.problem, answers, inference, seed=seed, num_threads=num_threads, progress=is_shown)
+
+
+def ask_where_best(
+    world: "World", acquisition: str, num_demonstrations: int, seed: int, inference: str, rating: dict[str, Any]
+) -> "tuple[tuple[Demonstration, ...], Posterior]":
+    """Return the answers at states that the function itself chose, one after the other, and the last posterior."""
+    from collections import Counter
+
+    import numpy as np
+
+    from journeyman.acquisition import score
+    from journeyman.inference import smc
+    from journeyman.types import whole_number
+
+    whole_number(num_demonstrations, "the number of demonstrations", 0, "0 shows the prior.")
+    rng, visits = np.random.default_rng([seed, 1]), Counter[int]()
+    answers: list[Demonstration] = []
+    threads = rating["num_threads"]
+    particles = smc.start(world.problem, seed=seed, num_threads=threads) if inference == "smc" else None
+    for step in range(num_demonstrations + 1):
+        if particles is not None:
+            posterior = smc.posterior_of(particles)
+        else:
+            posterior = posterior_of(world, tuple(answers), inference, seed, threads)
+        if step == num_demonstrations:
+            break
+        state = score(posterior, acquisition, **rating).best_state(rng)
+        kind, length = rating["kind"], rating["length"]
+        answers.append(world.expert.demonstrate(state, kind=kind, length=length, seed=seed, visit=visits[state]))
+        visits[state] += 1
+        if particles is not None:
+            particles = smc.update(particles, answers[-1], num_threads=threads)
+    return tuple(answers), posterior

@@ -1,0 +1,116 @@
+"""ValueWalk (Bajgar et al. 2024): Markov chains over optimal values instead of rewards, for tabular rewards.
+
+The likelihood is a smooth function of values, and a reward follows from its values without solving anything. What it
+costs is a change of variables: the density of values has the factor |det(I - discount P_pi)|, which jumps where the
+optimal policy switches. See `kernels` for how trajectories meet these jumps.
+"""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from journeyman.errors import InputError
+from journeyman.inference.chains import chain_settings, diagnose, thinned
+from journeyman.inference.hmc import run_chains
+from journeyman.inference.posterior import Posterior
+from journeyman.inference.target import Target
+from journeyman.inference.valuewalk.kernels import IGNORE
+from journeyman.inference.valuewalk.space import JUMPS, ValueWalk, rewards_of_values, space_of
+from journeyman.problem import Problem
+from journeyman.rewards import MultivariateNormal, Normal, Uniform
+from journeyman.threads import resolve_num_threads
+from journeyman.types import IntArray
+
+MAX_PARAMETERS = 2000  # dense matrices of this size are kept
+NOT_THE_POSTERIOR = (
+    "these are not draws from the posterior: the Jacobian of the change from rewards to values was left out. "
+    "Use jacobian=True."
+)
+
+
+def refusal(problem: Problem) -> str | None:
+    """Return why value space cannot do a problem, or None if it can."""
+    model = problem.reward_model
+    if not isinstance(problem.prior, Normal | Uniform | MultivariateNormal):
+        return (
+            f"valuewalk needs a Normal, Uniform or MultivariateNormal prior, got {type(problem.prior).__name__}: "
+            "there is no gradient to follow. Use 'enumerate' or 'smc'."
+        )
+    if model.kind not in ("per_state", "per_state_action"):
+        return (
+            "valuewalk needs one unknown reward per state, or per state and action, without known parts, got a reward "
+            f"of {model.num_parameters} features: not every table of values belongs to such a reward. "
+            "Use 'policywalk' or 'smc'."
+        )
+    if model.num_parameters > MAX_PARAMETERS:
+        return (
+            f"valuewalk needs at most {MAX_PARAMETERS} parameters, got {model.num_parameters}: it keeps dense matrices "
+            "of that size. Use 'smc' or 'policywalk'."
+        )
+    return None
+
+
+def infer_valuewalk(
+    problem: Problem,
+    counts: IntArray,
+    *,
+    seed: int = 0,
+    num_threads: int | None = None,
+    progress: bool = False,
+    jumps: str = "refract",
+    jacobian: bool = True,
+    preset: str | None = None,
+    num_chains: int | None = None,
+    num_warmup: int | None = None,
+    num_draws: int | None = None,
+    thin: int | None = None,
+    target_accept: float | None = None,
+) -> Posterior:
+    """Sample the posterior with Hamiltonian chains in value space.
+
+    Parameters
+    ----------
+    counts
+        `[S, A]` demonstrated actions.
+    num_threads
+        Chains that run at the same time; the result does not depend on it.
+    jumps
+        What trajectories do where the determinant jumps. "refract": they pay for it with their momentum; "accept": it
+        counts when the end is accepted or rejected, which is as exact and slower.
+    jacobian
+        Whether the change of variables counts. Without it, as in published code, it is **not the posterior**: for
+        comparison only, and `warnings` says so.
+    preset, num_chains, num_warmup, num_draws, thin, target_accept
+        As in `policywalk`.
+
+    Returns
+    -------
+    A Posterior of equally weighted draws, chain after chain, with ESS, R-hat and divergences as diagnostics.
+    """
+    begin = time.perf_counter()
+    settings = chain_settings(preset, num_chains, num_warmup, num_draws, thin, target_accept)
+    if jumps not in JUMPS:
+        raise InputError(f"jumps must be one of {', '.join(JUMPS)}, got {jumps!r}. Leave it out for 'refract'.")
+    threads = resolve_num_threads(num_threads)
+    target = Target(problem, counts, engine="dense")
+    space = space_of(problem, target.model, JUMPS[jumps] if jacobian else IGNORE)
+    chains = run_chains(lambda: ValueWalk(target, space), settings, seed=seed, num_threads=threads, progress=progress)
+    chains = thinned(chains, settings.thin)
+    num_kept = chains.positions.shape[1]
+    x = chains.positions.reshape(-1, target.dimension) @ space.mixing.T
+    theta, values = rewards_of_values(problem, x)
+    diagnostics = diagnose(chains, theta.reshape(settings.num_chains, num_kept, -1), time.perf_counter() - begin)
+    if not jacobian:
+        diagnostics = replace(diagnostics, warnings=(*diagnostics.warnings, NOT_THE_POSTERIOR))
+    return Posterior(
+        problem=problem,
+        counts=counts,
+        theta=theta,
+        weights=np.full(len(theta), 1.0 / len(theta)),
+        values=values,
+        method="valuewalk",
+        diagnostics=diagnostics,
+        chains=(settings.num_chains, num_kept),
+        sample_stats=chains.stats,
+    )

@@ -1,0 +1,158 @@
+"""Effective sample sizes and bounds against exact binomial answers and samples whose dependence is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import beta as beta_distribution
+from scipy.stats import binom
+
+from journeyman.apprentice.effective import effective_size_of, size_needed, upper_bound
+from journeyman.apprentice.sample_sets import SampleSet, halves, sample_set
+from journeyman.inference.diagnostics import Diagnostics
+from journeyman.inference.posterior import Posterior
+from journeyman.mdp import FiniteMDP
+from journeyman.problem import Problem
+from journeyman.rewards import Normal, PerState
+from journeyman.worlds import make_world
+
+
+def posterior_of(theta, weights=None, **options) -> Posterior:
+    """A posterior of one parameter in a world where nothing depends on it."""
+    mdp = FiniteMDP.from_dense(np.ones((1, 1, 1)), layout="SAS", discount=0.5)
+    problem = Problem(mdp, PerState(1, 1), Normal(1), 1.0)
+    theta = np.asarray(theta, dtype=float).reshape(-1, 1)
+    weights = np.ones(len(theta)) if weights is None else np.asarray(weights, dtype=float)
+    options = {"method": "smc", "diagnostics": Diagnostics(0.0)} | options
+    counts = np.zeros((1, 1), dtype=np.int64)
+    return Posterior(problem, counts, theta, weights / weights.sum(), 2.0 * theta, **options)
+
+
+def particles(theta, chain_length, ancestors, weights=None) -> SampleSet:
+    diagnostics = Diagnostics(0.0, distinct_ancestors=ancestors, chain_length=chain_length)
+    return sample_set(posterior_of(theta, weights, diagnostics=diagnostics))
+
+
+def test_upper_bound_is_clopper_and_pearson():
+    for hits, size in ((0, 20), (1, 20), (7, 31), (30, 31)):
+        bound = upper_bound(hits / size, size, 0.95)
+        # the largest chance under which so few hits still have a probability of 5 %
+        assert binom.cdf(hits, size, bound) == pytest.approx(0.05, rel=1e-9)
+    assert upper_bound(0.0, 20.0, 0.95) == pytest.approx(1 - 0.05 ** (1 / 20))
+    assert upper_bound(0.25, 10.4, 0.9) == pytest.approx(beta_distribution.ppf(0.9, 3.6, 7.8))
+    assert upper_bound(1.0, 20.0, 0.95) == 1.0
+
+
+def test_size_needed_is_the_inverse():
+    assert size_needed(0.0, 0.05, 0.95) == pytest.approx(np.log(0.05) / np.log(0.95))  # 58.4: 0 of 20 is not enough
+    for chance, limit in ((0.01, 0.05), (0.02, 0.1), (0.09, 0.1)):
+        size = size_needed(chance, limit, 0.95)
+        assert upper_bound(chance, size, 0.95) == pytest.approx(limit, rel=1e-6)
+    assert size_needed(0.1, 0.1, 0.95) == np.inf
+
+
+def test_independent_samples_count_fully():
+    rng = np.random.default_rng(0)
+    samples = sample_set(posterior_of(rng.normal(size=4000)))
+    assert samples.kind == "draws"
+    size = effective_size_of(samples, rng.random(4000) < 0.3, 0.95).value
+    assert 3600 < size <= 4000  # the spread between 4000 groups is known within sqrt(2 / 4000), about 2 %
+
+
+def test_what_is_alike_counts_once():
+    rng = np.random.default_rng(1)
+    hits = np.repeat(rng.random(100) < 0.3, 8)
+    size = effective_size_of(particles(rng.normal(size=800), 8, 100), hits, 0.95)
+    assert 60 < size.value <= 100  # sqrt(2 / 99) = 14 % for the spread between 100 groups: three of them
+    copies = np.repeat(rng.normal(size=5), 160)
+    assert effective_size_of(particles(copies, 8, 100), hits, 0.95).value <= 5.0
+
+
+def test_never_above_the_number_of_ancestors():
+    rng = np.random.default_rng(2)
+    samples = particles(rng.normal(size=800), 8, 37)
+    assert effective_size_of(samples, rng.random(800) < 0.5, 0.95) == (37.0, "the number of distinct ancestors")
+    assert effective_size_of(samples, np.zeros(800, dtype=bool), 0.95).value == 37.0
+    weights = np.repeat(np.r_[np.ones(10), np.zeros(90)], 8) + 1e-12
+    one_sided = particles(rng.normal(size=800), 8, 100, weights)
+    assert effective_size_of(one_sided, np.zeros(800, dtype=bool), 0.95).value == pytest.approx(10.0, rel=1e-6)
+
+
+def chains_of(draws) -> SampleSet:
+    samples = sample_set(posterior_of(draws.ravel(), method="policywalk", chains=draws.shape))
+    assert samples.kind == "chains"
+    return samples
+
+
+def test_slow_chains_count_little():
+    rng = np.random.default_rng(3)
+    noise = rng.normal(size=(4, 2000))
+    slow = np.zeros_like(noise)
+    for t in range(1, noise.shape[1]):
+        slow[:, t] = 0.95 * slow[:, t - 1] + np.sqrt(1 - 0.95**2) * noise[:, t]
+    fast = effective_size_of(chains_of(noise), noise.ravel() > 1.0, 0.95).value
+    assert 6000 < fast <= 8000
+    slow_size = effective_size_of(chains_of(slow), slow.ravel() > 1.0, 0.95).value
+    assert slow_size < 400  # (1 - 0.95) / (1 + 0.95) of 8000 is 205 for the mean itself
+
+
+def test_an_event_that_sticks_to_chains_counts_little():
+    rng = np.random.default_rng(4)
+    hits = np.zeros((4, 500), dtype=bool)
+    hits[0] = True  # the parameter mixes well, the event does not
+    assert effective_size_of(chains_of(rng.normal(size=(4, 500))), hits.ravel(), 0.95).value == 1.0
+
+
+def test_few_groups_make_the_spread_uncertain():
+    """A net has 8 shifts: Student's t widens what their spread says."""
+    rng = np.random.default_rng(5)
+    samples = sample_set(posterior_of(rng.normal(size=8000), method="enumerate"))
+    assert (samples.kind, samples.num_blocks) == ("net", 8)
+    hits = (np.arange(8000) % 1000) < np.repeat([90, 100, 110, 120, 80, 95, 105, 100], 1000)
+    shares = np.array([90, 100, 110, 120, 80, 95, 105, 100]) / 1000
+    error = shares.std(ddof=1) / np.sqrt(8) * 1.8946 / 1.6449  # 95 % quantiles of t with 7 degrees, and normal
+    size = effective_size_of(samples, hits, 0.95).value
+    assert size == pytest.approx(0.1 * 0.9 / error**2, rel=1e-3)
+
+
+def test_halves_share_no_group():
+    samples = particles(np.arange(800.0), 8, 90)
+    first, second = halves(samples)
+    assert not set(first.labels) & set(second.labels)
+    assert first.posterior.num_samples + second.posterior.num_samples == 800
+    for half in (first, second):
+        assert half.posterior.weights.sum() == pytest.approx(1.0)
+        assert half.max_ancestors == 40  # all ten that are missing may be missing here
+    chains = chains_of(np.random.default_rng(0).normal(size=(3, 10)))
+    first, second = halves(chains)
+    assert (first.posterior.chains, second.posterior.chains) == ((1, 10), (2, 10))
+    np.testing.assert_array_equal(second.posterior.theta[0], chains.posterior.theta[10])
+    first, second = halves(chains_of(np.arange(10.0)[None]))  # a single chain: its two ends
+    assert (first.posterior.chains, second.posterior.chains) == ((1, 5), (1, 5))
+
+
+def test_halves_need_weight_in_both():
+    weights = np.r_[1.0, np.zeros(15)]
+    assert halves(sample_set(posterior_of(np.arange(16.0), weights))) is None
+    assert halves(sample_set(posterior_of([1.0]))) is None
+
+
+def test_kinds_of_real_posteriors():
+    from journeyman.inference import infer
+
+    world = make_world("random-grid", 0, size=3, terminals="independent")
+    demonstrations = world.expert.answers(np.flatnonzero(world.problem.queryable).repeat(6))
+    posterior = infer(world.problem, demonstrations, num_particles=200)
+    samples = sample_set(posterior)
+    assert posterior.diagnostics.num_rejuvenations > 0
+    assert (samples.kind, samples.num_blocks) == ("particles", 25)
+    # particles of one ancestor stand together: neighbours within a group are more alike than across groups
+    theta = posterior.theta.reshape(25, 8, -1)
+    within = np.abs(np.diff(theta, axis=1)).mean()
+    across = np.abs(theta[1:, 0] - theta[:-1, -1]).mean()
+    assert within < 0.95 * across
+    discrete = make_world("bandit", 0).problem
+    assert sample_set(infer(discrete)).kind == "atoms"
+    assert sample_set(infer(discrete).resample(np.random.default_rng(0), 50)).kind == "draws"
+    resampled = replace(posterior, theta=np.repeat(posterior.theta[:20], 10, axis=0))
+    assert effective_size_of(sample_set(resampled), np.zeros(200, dtype=bool), 0.95).value <= 20.0

@@ -1,0 +1,138 @@
+import json
+import sys
+
+import pytest
+
+from journeyman.cli import app as cli
+
+QUICK = ("--world", "lopes-two-state", "--inference", "enumerate", "--demonstrations", "5")
+MAZE = """
+from journeyman import make_world
+
+problem = make_world("lopes-two-state").problem
+number = 3
+
+def made():
+    return problem
+"""
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Run `journeyman calibrate` in an empty folder; return exit code, stdout and stderr."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run_command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["journeyman", "calibrate", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        output = capsys.readouterr()
+        return stop.value.code or 0, output.out, output.err
+
+    return run_command
+
+
+def test_table_and_verdict(run):
+    code, out, err = run(*QUICK, "--replications", "120")
+    assert code == 0
+    assert out.startswith("enumerate on lopes-two-state, 5 annotations\n120 replications, rank among 99 draws")
+    for name in ("log likelihood", "V*(rho)", "regret", "reward[0, 0]", "all parameters"):
+        assert f"\n{name} " in out
+    assert "Nothing speaks against calibration" in out
+    assert "run the same command again to go on" in err
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_json_and_the_file_that_a_second_run_continues(run, tmp_path):
+    code, out, _ = run(*QUICK, "--replications", "12", "--json")
+    first = json.loads(out, parse_constant=pytest.fail)
+    assert (code, first["num_replications"], first["spec"]["method"]) == (0, 12, "enumerate")
+    assert first["depends_on_truth"] is False
+    (path,) = tmp_path.glob("calibration-lopes-two-state-enumerate-*.jsonl")
+    lines = path.read_text("utf-8").splitlines()
+    assert len(lines) == 13
+    again = json.loads(run(*QUICK, "--replications", "15", "--json")[1])
+    assert again["num_replications"] == 15
+    assert path.read_text("utf-8").splitlines()[:13] == lines
+
+
+def test_a_wrong_beta_is_found(run):
+    code, out, _ = run(*QUICK[:4], "--replications", "150", "--assumed-beta-factor", "5", "--demonstrations", "30")
+    assert code == 0
+    assert "beta assumed 5 times what it is" in " ".join(out.split())
+    assert "Miscalibrated: p = " in out
+
+
+def test_a_problem_of_your_own(run, tmp_path):
+    (tmp_path / "maze.py").write_text(MAZE, "utf-8")
+    results = [
+        json.loads(run("--problem", f"maze.py:{name}", "--inference", "enumerate", "--replications", "5", "--json")[1])
+        for name in ("problem", "made")
+    ]
+    assert results[0] == results[1]
+    assert "world" not in results[0]["spec"]
+
+
+def test_published_generators_are_warned_of(run):
+    options = ("--option", "size=3", "--set", "num_particles=100", "--replications", "1")
+    code, out, err = run("--world", "random-grid", *options)
+    assert code == 0
+    assert err.startswith("Warning: the dynamics of this world are drawn with a look at the true reward")
+    assert "1 replication can show gross mistakes only" in out
+    assert "Warning" not in run("--world", "random-grid", *options, "--option", "terminals=independent")[2]
+
+
+def test_picture(run, tmp_path):
+    code, out, _ = run(*QUICK, "--replications", "30", "--png", "ranks.png", "--out", "mine.jsonl")
+    assert code == 0
+    assert out.endswith("Picture written to ranks.png\n")
+    assert (tmp_path / "ranks.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (tmp_path / "mine.jsonl").exists()
+
+
+def test_trajectories_are_said(run):
+    out = run(*QUICK, "--length", "2", "--replications", "2")[1]
+    assert "5 trajectories of up to 2 steps" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "must have a world or a problem"),
+        (["--world", "jial"], "Did you mean 'jail'?"),
+        (["--world", "jail", "--inference", "scm"], "Did you mean 'smc'?"),
+        (["--world", "jail", "--set", "speed=1"], "got 'speed'"),
+        (["--world", "jail", "--set", "speed"], "a setting must be written as KEY=VALUE, got 'speed'"),
+        (["--world", "jail", "--set", "num_particles=100", "--set", "num_particles=200"], "must be given once"),
+        (["--world", "jail", "--option", "colour=1"], "got 'colour'"),
+        (["--world", "jail", "--replications", "0"], "num_replications must be a whole number of at least 1"),
+        (["--world", "jail", "--png", "ranks.doc"], "must end in one of .png"),
+        (["--world", "random-8x8", "--inference", "enumerate"], "enumerate needs at most 3 parameters"),
+        (["--problem", "maze"], "a problem must be given as FILE.py:NAME"),
+        (["--problem", "maze.py:number"], "'number' in 'maze.py' must be a Problem, got int. Problems there: problem."),
+    ],
+)
+def test_mistakes_get_a_message_and_leave_no_file(run, tmp_path, arguments, message):
+    (tmp_path / "maze.py").write_text(MAZE, "utf-8")
+    code, out, err = run(*arguments)
+    assert (code, out) == (1, "")
+    assert message in err
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".jsonl" and path.stat().st_size] == []
+
+
+def test_a_file_of_other_settings_is_refused(run):
+    run(*QUICK, "--replications", "2", "--out", "mine.jsonl")
+    code, _, err = run(*QUICK, "--replications", "2", "--out", "mine.jsonl", "--seed", "5")
+    assert code == 1
+    assert "got seed = 5 where 'mine.jsonl' has 0" in err
+
+
+def test_help_teaches_with_an_example(run):
+    code, out, _ = run("--help")
+    text = " ".join(out.split())
+    assert code == 0
+    assert "journeyman calibrate --world jail --inference smc --replications 200" in text

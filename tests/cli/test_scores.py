@@ -1,0 +1,133 @@
+import json
+import struct
+import sys
+
+import pytest
+
+from journeyman.acquisition import ACQUISITIONS
+from journeyman.cli import app as cli
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run `journeyman` with these arguments; return exit code, stdout and stderr."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run_command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["journeyman", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        output = capsys.readouterr()
+        return stop.value.code or 0, output.out, output.err
+
+    return run_command
+
+
+SMALL = ("random-grid", "--option", "size=3", "--demos", "2", "--threads", "1")
+
+
+def test_map_in_the_terminal(run):
+    code, out, err = run("scores", *SMALL, "--acquisition", "pac_eig", "--seed", "2")
+    assert (code, err) == (0, "")
+    text = " ".join(out.split())
+    assert "random-3x3, seed 2: pac_eig after 2 demonstrations" in text
+    assert "[ ] asked next" in text
+    assert "ask next state " in text
+    assert "information about whether the apprentice is nearly right, in nats" in text
+    assert "at states chosen by chance" in text
+
+
+@pytest.mark.parametrize("name", ACQUISITIONS)
+def test_every_function_as_json(run, name):
+    code, out, err = run("scores", *SMALL, "--acquisition", name, "--json")
+    assert (code, err) == (0, "")
+    record = json.loads(out, parse_constant=pytest.fail)  # NaN and Infinity are not JSON
+    assert record["acquisition"] == name
+    assert len(record["scores"]) == 9
+    assert len(record["asked"]) == 2
+    best = record["scores"][record["best_state"]]
+    assert best == max(score for score in record["scores"] if score is not None)
+
+
+def test_seeds_repeat_and_differ(run):
+    arguments = ("scores", *SMALL, "--acquisition", "reward_eig", "--json", "--seed")
+    first, again, other = (run(*arguments, seed)[1] for seed in ("1", "1", "2"))
+    assert first == again != other
+
+
+def test_trajectories_have_a_standard_error(run):
+    arguments = ("--acquisition", "reward_eig", "--query", "trajectory", "--length", "3")
+    record = json.loads(run("scores", *SMALL, *arguments, "--json")[1])
+    assert (record["query"], record["length"]) == ("trajectory", 3)
+    assert any(error for error in record["standard_error"])
+    assert "(standard error " in " ".join(run("scores", *SMALL, *arguments)[1].split())
+    default = json.loads(run("scores", *SMALL, "--query", "trajectory", "--json")[1])
+    assert default["length"] == 5  # as the world says
+
+
+def test_asking_where_it_is_best(run):
+    code, out, _ = run("scores", "brown-two-state", "--acquisition", "active_var", "--ask", "best", "--demos", "3")
+    assert code == 0
+    assert "chosen by active_var" in " ".join(out.split())
+    record = json.loads(
+        run("scores", "brown-two-state", "--acquisition", "active_var", "--ask", "best", "--demos", "1", "--json")[1]
+    )
+    assert record["asked"] == [0]  # the counter-example: where the value at risk is largest
+    other = run(
+        "scores", "brown-two-state", "--ask", "best", "--demos", "1", "--inference", "enumerate", "--json",
+        "--acquisition", "expected_regret",
+    )  # fmt: skip
+    assert json.loads(other[1])["asked"] == [1]
+
+
+def test_options_of_the_function(run):
+    printed = ("--set", "scope=joint", "--set", "edges=0,1", "--set", "occupancy=false")
+    record = json.loads(run("scores", *SMALL, *printed, "--json")[1])
+    assert record["details"]["edges"] == [0.0, 1.0]
+    record = json.loads(run("scores", *SMALL, "--acquisition", "policy_entropy", "--set", "buckets=none", "--json")[1])
+    assert record["details"] == {}
+
+
+def test_png_is_a_picture(run, tmp_path):
+    path = tmp_path / "scores.png"
+    code, out, err = run("scores", *SMALL, "--png", str(path))
+    assert (code, err) == (0, "")
+    assert out.endswith(f"Picture written to {path}\n")
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert all(500 < size < 2500 for size in struct.unpack(">II", data[16:24]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["jial"], "got 'jial'. Did you mean 'jail'?"),
+        (["jail", "--acquisition", "pac-eig"], "got 'pac-eig'. Did you mean 'pac_eig'?"),
+        (["jail", "--epsilon", "0"], "epsilon must be positive and finite, got 0.0"),
+        (["jail", "--demos", "-1"], "the number of demonstrations must be a whole number of at least 0, got -1"),
+        (["jail", "--demos", "-1", "--ask", "best"], "the number of demonstrations must be a whole number"),
+        (["jail", "--ask", "often"], "ask must be one of random, best, got 'often'"),
+        (["jail", "--query", "trajectory", "--length", "0"], "of at least 1, got 0"),
+        (["jail", "--set", "colour=1"], "'pac_eig' must get options it knows, got 'colour'. It has: scope, edges"),
+        (["jail", "--set", "edges=wide"], "edges must be numbers between commas, got 'wide'"),
+        (["jail", "--acquisition", "policy_entropy", "--query", "trajectory"], "cannot rate trajectory queries"),
+        (["jail", "--png", "nowhere/x.png"], "folder of a picture must exist"),
+    ],
+)
+def test_mistakes_get_a_message(run, arguments, message):
+    code, out, err = run("scores", *arguments, "--threads", "1")
+    assert (code, out) == (1, "")
+    assert err.startswith("Error: ")
+    assert message in err
+
+
+def test_help_teaches_with_an_example(run):
+    code, out, _ = run("scores", "--help")
+    text = " ".join(out.replace("│", " ").split())
+    assert code == 0
+    assert "journeyman scores random-10x10 --acquisition pac_eig --demos 20 --seed 3" in text
+    for name in ACQUISITIONS:
+        assert name in text
