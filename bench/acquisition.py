@@ -20,7 +20,7 @@ from journeyman.acquisition import ACQUISITIONS, score
 from journeyman.inference import infer
 from journeyman.worlds import make_world
 
-LENGTH, NUM_HISTORIES, NUM_NESTED = 5, 64, 256
+LENGTH, NUM_HISTORIES, NUM_NESTED, NUM_RUNS = 5, 64, 256, 6
 LIMIT = 0.1  # seconds, for expected_regret and optimal_action_value
 GROWING = ("reward_eig", "pac_eig", "expected_regret", "optimal_action_value")
 
@@ -91,15 +91,19 @@ def every_function(posterior, num_repeats):
 
 def against_nested(posterior, num_repeats):
     """Compare the chain rule with the nested estimator in NumPy at equal standard error."""
-    ours = score(posterior, "reward_eig", kind="trajectory", length=LENGTH, num_histories=NUM_HISTORIES)
-    queryable = np.isfinite(ours.values)
-    runs = [nested_numpy(posterior, LENGTH, NUM_NESTED, seed) for seed in range(4)]
-    theirs, their_variance = np.mean([m for m, _ in runs], axis=0), np.mean([v for _, v in runs], axis=0)
-    our_variance = ours.standard_error[queryable] ** 2
-    z = (theirs - ours.values[queryable]) / np.sqrt(their_variance / len(runs) + our_variance)
+    query = {"kind": "trajectory", "length": LENGTH, "num_histories": NUM_HISTORIES, "num_threads": 1}
+    runs = [score(posterior, "reward_eig", seed=seed, **query) for seed in range(NUM_RUNS)]
+    queryable = np.isfinite(runs[0].values)
+    ours = np.mean([run.values[queryable] for run in runs], axis=0)
+    our_variance = np.mean([run.standard_error[queryable] ** 2 for run in runs], axis=0)
+    nested = [nested_numpy(posterior, LENGTH, NUM_NESTED, seed) for seed in range(NUM_RUNS)]
+    theirs, their_variance = np.mean([m for m, _ in nested], axis=0), np.mean([v for _, v in nested], axis=0)
+    z = (theirs - ours) / np.sqrt((their_variance + our_variance) / NUM_RUNS)
+    seen = np.var([run.values[queryable] for run in runs], axis=0, ddof=1).mean()
     console.print(
-        f"Both estimate the same: differences are {np.sqrt(np.mean(z**2)):.2f} (rms) and at most {np.abs(z).max():.1f} "
-        "standard errors (which for ours err on the safe side)."
+        f"Both estimate the same: they differ by {np.sqrt(np.mean(z**2)):.2f} (rms) and at most {np.abs(z).max():.1f} "
+        f"standard errors. Over {NUM_RUNS} seeds ours spreads by {np.sqrt(seen):.4f}, and states "
+        f"{np.sqrt(our_variance.mean()):.4f}."
     )
     tasks = {
         "ours": scoring(posterior, "reward_eig", kind="trajectory", length=LENGTH),

@@ -14,6 +14,7 @@ HMC = {"method": "policywalk", "method_options": {"sampler": "hmc"} | SHORT}
 SMC = {"method": "smc"}
 VALUEWALK = {"method": "valuewalk", "method_options": SHORT}
 VARIATIONAL = {"method": "variational"}
+NUM_REPLICATIONS, NUM_MUTANT_REPLICATIONS = 500, 200
 
 
 class Configuration(NamedTuple):
@@ -24,7 +25,11 @@ class Configuration(NamedTuple):
     label: str
     role: str  # "method", "baseline", "mutant" or "published"
     settings: dict[str, Any]
-    num_replications: int = 500
+
+    @property
+    def num_replications(self) -> int:
+        """How many to run: fewer for what is wrong on purpose, since 100 show it already."""
+        return NUM_REPLICATIONS if self.role in ("method", "baseline") else NUM_MUTANT_REPLICATIONS
 
     def spec(self) -> CalibrationSpec:
         """Return what one replication does."""

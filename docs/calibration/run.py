@@ -44,7 +44,7 @@ def run_all(chosen: list[Configuration], folder: Path, replications: int | None,
     """Do what is missing, in stages, so that every configuration has a first answer early."""
     for stage in (*STAGES, max(item.num_replications for item in chosen)):
         for item in chosen:
-            target = min(stage, replications or item.num_replications)
+            target = min(stage, item.num_replications, replications or item.num_replications)
             missing = target - num_done(folder, item)
             if missing <= 0:
                 continue
@@ -66,7 +66,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=("run", "table", "list"))
     parser.add_argument("--only", nargs="+", metavar="KEY", help="configurations, by key; default all")
-    parser.add_argument("--replications", type=int, help="at most so many of each; default 500")
+    parser.add_argument("--replications", type=int, help="at most so many of each; default 500, mutants 200")
     parser.add_argument("--workers", type=int, default=1, help="processes; default 1")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where raw results are; default runs/calibration")
     return parser.parse_args()

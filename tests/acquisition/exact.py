@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from mdp.random_mdps import random_mdp
 
+from journeyman.acquisition import score
 from journeyman.inference import infer
 from journeyman.inference.posterior import Posterior
 from journeyman.problem import Problem
@@ -29,6 +30,13 @@ def reweighted(posterior, weights):
     """The same samples with other weights."""
     weights = np.asarray(weights, dtype=float)
     return replace(posterior, weights=weights / weights.sum())
+
+
+def averaged_score(posterior, name, *, num_seeds=100, **options):
+    """Scores `[S]` averaged over seeds, few walks each, and their standard errors from the spread over seeds."""
+    runs = np.array([score(posterior, name, seed=seed, num_threads=1, **options).values for seed in range(num_seeds)])
+    with np.errstate(invalid="ignore"):
+        return runs.mean(axis=0), runs.std(axis=0, ddof=1) / np.sqrt(num_seeds)
 
 
 def entropy(masses):

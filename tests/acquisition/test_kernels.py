@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from acquisition.exact import class_masses, entropy, information
+from acquisition.exact import class_masses, entropy, information, small_posterior
 
 from journeyman.acquisition import kernels
 
@@ -70,41 +70,65 @@ def test_draw_next_ends_where_mass_is_missing_and_not_by_rounding():
     assert kernels.draw_next(2, 0, *arguments, 0.0) == -1
 
 
-def walk_twin(P, labels, weights, mdp, start, length, uniforms, estimator):
+def walk_twin(P, labels, root, mdp, start, length, uniforms, is_factorised):
     """One walk at a time; the same random numbers as the kernel."""
     results = []
-    for n, u in enumerate(uniforms):
-        w, s, total = weights[n % len(weights)].copy(), start, 0.0
+    for u in uniforms:
+        w, s, total = root.copy(), start, 0.0
         i = int(np.searchsorted(np.cumsum(w), u[0], side="right"))
         for t in range(length):
             if s is None or mdp.terminal[s]:
                 break
             mean = P[s] @ w
             own = labels[s if len(labels) > 1 else 0]
-            source = mean if estimator == kernels.CHAIN else P[s][:, i]
-            a = int(np.searchsorted(np.cumsum(source), u[1 + 2 * t], side="right"))
+            a = int(np.searchsorted(np.cumsum(P[s][:, i]), u[1 + 2 * t], side="right"))
             same = own == own[i]
-            total += (
-                information_twin(P[s], w, own)
-                if estimator == kernels.CHAIN
-                else np.log((P[s][a] * w)[same].sum() / w[same].sum() / mean[a])
-            )
-            if estimator != kernels.FACTORISED:
+            total += np.log((P[s][a] * w)[same].sum() / w[same].sum() / mean[a])
+            if not is_factorised:
                 w = w * P[s][a] / mean[a]
             next_states, chances = mdp.next_states(s, a)
             k = int(np.searchsorted(np.cumsum(chances), u[2 + 2 * t], side="right"))
             s = int(next_states[k]) if k < len(next_states) else None
-        results.append((total, w))
-    return np.array([total for total, _ in results]), np.stack([w for _, w in results])
+        results.append(total)
+    return np.array(results)
 
 
-@pytest.mark.parametrize("estimator", [kernels.CHAIN, kernels.NESTED, kernels.FACTORISED])
-@pytest.mark.parametrize("kind", ["identity", "joint", "local"])
-def test_walk(estimator, kind):
-    from acquisition.exact import small_posterior
+def tree_twin(P, labels, root, mdp, start, length, uniforms):
+    """A tree of walks level by level; return the average information, and the ends as (weights, count)."""
+    num_walks, total, ends = uniforms.shape[1], 0.0, []
+    level = [(root, start, num_walks)]
+    for t in range(length):
+        following = []
+        for (w, s, count), u in zip(level, uniforms[t], strict=False):
+            if s is None or mdp.terminal[s]:
+                ends.append((w, count))
+                continue
+            total += count * information_twin(P[s], w, labels[s if len(labels) > 1 else 0])
+            outcomes = []
+            for a, chance in enumerate(P[s] @ w):
+                if chance > 0:
+                    next_states, chances = mdp.next_states(s, a)
+                    after = w * P[s][a] / chance
+                    places = list(zip(next_states.tolist(), chances.tolist(), strict=True))
+                    if 1.0 - chances.sum() > 1e-12:
+                        places.append((None, 1.0 - chances.sum()))
+                    places = [(None, 1.0)] if t == length - 1 else places
+                    outcomes.extend((after, place, chance * p) for place, p in places)
+            cumulative = np.cumsum([p for _, _, p in outcomes])
+            chosen = np.searchsorted(cumulative, (np.arange(count) + u) / count, side="right")
+            for index in np.unique(chosen).tolist():
+                following.append((*outcomes[index][:2], int((chosen == index).sum())))
+        level = following
+    ends.extend((w, count) for w, _, count in level)
+    return total / num_walks, ends
 
+
+CLASSES = ["identity", "joint", "local"]
+
+
+def case(kind):
+    """A posterior's policies `[S, A, M]`, their entropies, labels, weights and the MDP."""
     posterior = small_posterior(3, num_states=5)
-    mdp = posterior.problem.mdp
     P = np.ascontiguousarray(posterior.expert_policies().transpose(1, 2, 0))
     H = np.array([[entropy(column) for column in rows.T] for rows in P])
     rng = np.random.default_rng(1)
@@ -113,12 +137,38 @@ def test_walk(estimator, kind):
         "joint": np.array([[0, 1, 1, 2, 0, 2]]),
         "local": np.array([rng.permutation([0, 0, 1, 1, 2, 2]) for _ in range(5)]),
     }[kind]
-    weights, uniforms = rng.dirichlet(np.ones(6), 3), rng.random((50, 9))
-    out, after = np.empty(50), np.empty((50, 6))
+    return P, H, labels, rng.dirichlet(np.ones(6)), posterior.problem.mdp
+
+
+@pytest.mark.parametrize("is_factorised", [False, True])
+@pytest.mark.parametrize("kind", CLASSES)
+def test_walk(is_factorised, kind):
+    P, _, labels, root, mdp = case(kind)
+    uniforms, out = np.random.default_rng(2).random((50, 9)), np.empty(50)
     kernels.walk(
-        P, H, labels, labels.max(axis=1) + 1, kind == "identity", weights, mdp.rows.indptr, mdp.rows.next_states,
-        mdp.rows.probabilities, mdp.terminal, 1, 4, uniforms, estimator, out, after,
+        P, labels, kind == "identity", root, mdp.rows.indptr, mdp.rows.next_states, mdp.rows.probabilities,
+        mdp.terminal, 1, 4, uniforms, is_factorised, out,
     )  # fmt: skip
-    expected, expected_after = walk_twin(P, labels, weights, mdp, 1, 4, uniforms, estimator)
-    assert out == pytest.approx(expected, abs=ROUNDING)
-    assert after == pytest.approx(expected_after, abs=ROUNDING)
+    assert out == pytest.approx(walk_twin(P, labels, root, mdp, 1, 4, uniforms, is_factorised), abs=ROUNDING)
+
+
+@pytest.mark.parametrize("num_walks", [1, 7, 60])
+@pytest.mark.parametrize("kind", CLASSES)
+def test_grow(num_walks, kind):
+    P, H, labels, root, mdp = case(kind)
+    uniforms = np.random.default_rng(3).random((4, num_walks))
+    arrays = (P, H, labels, labels.max(axis=1) + 1, kind == "identity", root, mdp.rows.indptr, mdp.rows.next_states)
+    ends, counts = np.empty((num_walks, 6)), np.empty(num_walks, dtype=np.int64)
+    for start in range(5):
+        query = (mdp.rows.probabilities, mdp.terminal, start, 4, uniforms)
+        information, num_ends = kernels.grow(*arrays, *query, ends, counts)
+        alone, no_ends = kernels.grow(*arrays, *query, np.empty((0, 6)), np.empty(0, dtype=np.int64))
+        expected, expected_ends = tree_twin(P, labels, root, mdp, start, 4, uniforms)
+        assert information == pytest.approx(expected, abs=ROUNDING)
+        assert alone == pytest.approx(information, abs=ROUNDING)
+        assert (num_ends, no_ends) == (len(expected_ends), 0)
+        assert counts[:num_ends].sum() == num_walks
+        order = np.lexsort(np.round(ends[:num_ends], 9).T)
+        twin = np.array([[*w, count] for w, count in expected_ends])
+        twin = twin[np.lexsort(np.round(twin[:, :6], 9).T)]
+        assert ends[:num_ends][order] == pytest.approx(twin[:, :6], abs=1e-9)

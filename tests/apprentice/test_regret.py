@@ -140,3 +140,12 @@ def test_brown_world(discount):
         policy = expected_return(told)
         assert policy[known] == 0
         np.testing.assert_allclose(told.mean(regrets(told, policy)), after)
+
+
+def test_brown_world_after_the_second_state_is_known():
+    """The paper says that this achieves every epsilon above 1: so it does for a random apprentice in s0 only."""
+    posterior = prior_of("brown-two-state")
+    left = posterior.theta[posterior.theta[:, 2] > 0]
+    told = posterior_over(posterior.problem.mdp, left.reshape(-1, 2, 2))
+    np.testing.assert_allclose(regrets(told, [[0.5, 0.5], [1.0, 0.0]]), 1.0)
+    np.testing.assert_allclose(np.sort(regrets(told, [0, 0])), [0.0, 2.0], atol=1e-9)

@@ -44,7 +44,7 @@ def test_lemma_1_is_tight():
 
 
 def test_lemma_2_for_every_policy_and_quantile():
-    """P[R >= q] = d implies P[immediate regret >= (1 - discount) q] >= d / S in some state; also among those visited."""
+    """From P[R >= q] = d follows P[immediate regret >= (1 - discount) q] >= d / S in some state, also one visited."""
     for seed in SEEDS:
         posterior = random_posterior(seed)
         mdp, weights = posterior.problem.mdp, posterior.weights
@@ -244,7 +244,7 @@ def test_the_sharp_case_in_closed_form():
 
 
 def far_chain(num_far):
-    """A corridor of 12 cells without a choice, then `num_far` cells; in one of them, unknown which, action 0 is wrong."""
+    """A corridor of 12 cells without a choice, then `num_far` cells; in one of them, unknown which, 0 is wrong."""
     first = 12
     num_states = first + num_far
     mdp = FiniteMDP.from_function(

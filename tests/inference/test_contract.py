@@ -18,10 +18,11 @@ PRIORS = ("normal", "uniform", "multivariate", "discrete")
 SMALL = {
     "enumerate": {"num_points": 1024},
     "policywalk": {"sampler": "hmc", "num_chains": 2, "num_warmup": 100, "num_draws": 300},
+    "valuewalk": {"num_chains": 2, "num_draws": 1000, "target_accept": 0.9},
     "smc": {"num_particles": 500},
     "variational": {"num_draws": 500},
 }
-WITHOUT_EVIDENCE = ("policywalk", "variational")
+WITHOUT_EVIDENCE = ("policywalk", "valuewalk", "variational")
 PAIRS = list(itertools.product(INFERENCE, MODELS, PRIORS))
 
 
@@ -35,6 +36,8 @@ def is_supported(method, model, prior):
         return prior == "discrete" or model in ("features", "action_features")
     if method == "variational":
         return prior == "normal" and model in ("per_state", "per_state_action")
+    if method == "valuewalk":
+        return prior != "discrete" and model in ("per_state", "per_state_action")
     return method == "smc" or prior != "discrete"
 
 
@@ -134,7 +137,7 @@ def test_unknown_methods_and_options_get_a_suggestion():
     problem = make_world("jail", 0).problem
     with pytest.raises(InputError, match=r"method must be one that exists, got 'policywlak'. Did you mean 'policywalk"):
         infer(problem, (), "policywlak")
-    with pytest.raises(InputError, match="Choose from: enumerate, policywalk, smc"):
+    with pytest.raises(InputError, match="Choose from: enumerate, policywalk, valuewalk, smc"):
         infer(problem, (), "magic")
     with pytest.raises(InputError, match=r"must get options it knows, got 'num_draw'. Did you mean 'num_draws'"):
         infer(problem, (), "policywalk", num_draw=10)

@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 
 from journeyman.acquisition.classes import Classes, each_sample
 from journeyman.acquisition.information import (
+    grow_from,
     own_weights,
     state_information,
     trajectory_information,
-    walk_from,
-    walk_uniforms,
+    tree_uniforms,
 )
 from journeyman.acquisition.policies import kernel_policies
 from journeyman.acquisition.registry import check_options, find_acquisition
@@ -137,11 +137,7 @@ def expected_values(
 def answered(posterior: Posterior, setting: Setting, histories: Histories, state: int, step: int) -> Histories:
     """Add possible answers to one more query at `state`; `step` numbers the queries, for their random numbers."""
     if setting.kind == "trajectory":
-        policies, classes = kernel_policies(posterior), each_sample(posterior.num_samples)
-        uniforms = walk_uniforms(setting, state, step + 1)
-        mdp = posterior.problem.mdp
-        weights = walk_from(mdp, policies, classes, histories.weights, state, uniforms, keeps_weights=True).weights
-        return Histories(weights, np.full(len(weights), 1.0 / len(weights)))
+        return _followed(posterior, setting, histories, state, step)
     chances = posterior.expert_policies([state])[:, 0].T
     joint = (histories.weights[:, None, :] * chances).reshape(-1, posterior.num_samples)  # one row per answer
     masses = joint.sum(axis=1)
@@ -149,6 +145,19 @@ def answered(posterior: Posterior, setting: Setting, histories: Histories, state
     total = np.repeat(histories.chances, len(chances))[possible] * masses[possible]
     grown = Histories(joint[possible] / masses[possible, None], total / total.sum())
     return thinned(np.random.default_rng([setting.seed, state, step + 1]), grown, setting.num_histories)
+
+
+def _followed(posterior: Posterior, setting: Setting, histories: Histories, state: int, step: int) -> Histories:
+    """Add trajectories from `state`: `num_histories` walks, shared among the histories and those that follow them."""
+    policies, classes, ends = kernel_policies(posterior), each_sample(posterior.num_samples), []
+    for root, uniforms in zip(
+        histories.weights, tree_uniforms(setting, state, len(histories.chances), step + 1), strict=True
+    ):
+        ends.append(grow_from(posterior, policies, classes, root, state, uniforms, keeps_ends=True))
+    weights = np.concatenate([tree.weights for tree in ends])
+    chances = np.concatenate([c * tree.chances for c, tree in zip(histories.chances, ends, strict=True)])
+    kept = systematic_resample(np.random.default_rng([setting.seed, state, step + 1]), chances, setting.num_histories)
+    return Histories(weights[kept], np.full(len(kept), 1.0 / len(kept)))
 
 
 def thinned(rng: np.random.Generator, histories: Histories, size: int) -> Histories:

@@ -6,7 +6,9 @@ State queries are exact for the given samples. With P_i(. | s) the expert's poli
 
 Trajectory queries use the chain rule, I(tau; C) = sum over t of E[I(a_t; C | history up to t)]: histories are drawn
 from the posterior predictive, samples are reweighted by what a history tells, and the inner term is the exact formula
-above. Each estimate is a sum of non-negative terms, and its variance is far below that of the plain nested estimator.
+above. Histories are drawn as trees: walks are shared among answers and next states in proportion to their chances, and
+walks that met the same are looked at once. Each estimate is a sum of non-negative terms, and its variance is far below
+that of the plain nested estimator.
 The estimate is that of the finite set of samples, so it cannot exceed the entropy of their weights, log M at most.
 """
 
@@ -21,12 +23,12 @@ from journeyman.acquisition.policies import Policies, kernel_policies, state_chu
 from journeyman.acquisition.scores import Rating, Setting
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
-from journeyman.mdp import FiniteMDP
 from journeyman.rewards import Discrete
 from journeyman.threads import run_chunks
 from journeyman.types import FloatArray
 
-ESTIMATORS = {"chain": kernels.CHAIN, "nested": kernels.NESTED, "factorised": kernels.FACTORISED}
+ESTIMATORS = ("chain", "nested", "factorised")
+NUM_TREES = 8  # independent ones per state: their spread is the standard error
 
 
 def rate_reward_eig(posterior: Posterior, setting: Setting, *, estimator: str = "chain") -> Rating:
@@ -51,8 +53,8 @@ def rate_information(posterior: Posterior, setting: Setting, classes: Classes, *
     if setting.kind == "state":
         values = state_information(posterior, setting, classes, own_weights(posterior), np.ones(1))
         return Rating(values, warnings=ceiling_warnings(posterior, values), classes=classes)
-    walks = trajectory_information(posterior, setting, classes, own_weights(posterior), estimator)
-    values, error = walks.mean(axis=1), walks.std(axis=1, ddof=1) / np.sqrt(setting.num_histories)
+    estimates = trajectory_information(posterior, setting, classes, own_weights(posterior), estimator)
+    values, error = estimates.mean(axis=1), estimates.std(axis=1, ddof=1) / np.sqrt(estimates.shape[1])
     return Rating(values, error, warnings=ceiling_warnings(posterior, values), classes=classes)
 
 
@@ -93,64 +95,78 @@ def state_information(
 def trajectory_information(
     posterior: Posterior, setting: Setting, classes: Classes, weights: FloatArray, estimator: str
 ) -> FloatArray:
-    """Return estimates `[N, num_histories]` of the information of a trajectory from each state of the setting.
+    """Return independent estimates `[N, R]` of the information of a trajectory from each state of the setting.
 
-    Walk n starts from row n mod K of weights `[K, M]`.
+    weights `[K, M]` are those of the samples given each of K equally likely histories; with several, estimate r is
+    given history r.
     """
-    policies, mdp = kernel_policies(posterior), posterior.problem.mdp
-    out = np.empty((len(setting.states), setting.num_histories))
+    policies, num_trees = kernel_policies(posterior), NUM_TREES if len(weights) == 1 else len(weights)
+    num_trees = min(num_trees, setting.num_histories) if len(weights) == 1 else num_trees
+    if estimator != "chain":
+        num_trees = setting.num_histories
+    out = np.empty((len(setting.states), num_trees))
 
     def rate(part: range) -> None:
         for index in part:
             start = int(setting.states[index])
-            uniforms = walk_uniforms(setting, start)
-            out[index] = walk_from(mdp, policies, classes, weights, start, uniforms, estimator=estimator).information
+            if estimator != "chain":
+                out[index] = walk_from(posterior, setting, policies, classes, start, estimator)
+                continue
+            for tree, uniforms in enumerate(tree_uniforms(setting, start, num_trees)):
+                root = weights[tree % len(weights)]
+                out[index, tree] = grow_from(posterior, policies, classes, root, start, uniforms).information
 
     run_chunks(rate, len(setting.states), setting.num_threads, chunk_size=4)
     return out
 
 
-class Walks(NamedTuple):
-    """Estimates `[N]` of the information in N walks, and, if kept, the weights `[N, M]` of the samples after it."""
+class Tree(NamedTuple):
+    """Walks from a state: their average information, and, if kept, the weights `[K, M]` where they end, and chances."""
 
-    information: FloatArray
+    information: float
     weights: FloatArray
+    chances: FloatArray
 
 
-def walk_from(
-    mdp: FiniteMDP,
+def grow_from(
+    posterior: Posterior,
     policies: Policies,
     classes: Classes,
-    weights: FloatArray,
+    root: FloatArray,
     start: int,
     uniforms: FloatArray,
     *,
-    estimator: str = "chain",
-    keeps_weights: bool = False,
-) -> Walks:
-    """Draw the expert's trajectories from a state; walk n starts from row n mod K of weights `[K, M]`."""
-    num_walks, length = len(uniforms), (uniforms.shape[1] - 1) // 2
-    walks = Walks(np.empty(num_walks), np.empty((num_walks if keeps_weights else 0, weights.shape[1])))
-    kernels.walk(
-        policies.chances, policies.entropies, classes.labels, classes.num_labels, classes.is_identity, weights,
-        mdp.rows.indptr, mdp.rows.next_states, mdp.rows.probabilities, mdp.terminal, start, length, uniforms,
-        ESTIMATORS[estimator], *walks,
+    keeps_ends: bool = False,
+) -> Tree:
+    """Grow a tree of N walks of the expert from a state, given weights `[M]` and random numbers `[length, N]`."""
+    rows, size = posterior.problem.mdp.rows, uniforms.shape[1] if keeps_ends else 0
+    ends, counts = np.empty((size, len(root))), np.empty(size, dtype=np.int64)
+    information, num_ends = kernels.grow(
+        policies.chances, policies.entropies, classes.labels, classes.num_labels, classes.is_identity, root,
+        rows.indptr, rows.next_states, rows.probabilities, posterior.problem.mdp.terminal, start, len(uniforms),
+        uniforms, ends, counts,
     )  # fmt: skip
-    return walks
+    return Tree(information, ends[:num_ends], counts[:num_ends] / uniforms.shape[1])
 
 
-def walk_uniforms(setting: Setting, start: int, step: int = 0) -> FloatArray:
-    """Return the random numbers `[num_histories, 1 + 2 length]` of walks from a state, others for each `step`.
+def tree_uniforms(setting: Setting, start: int, num_trees: int, step: int = 0) -> FloatArray:
+    """Return the random numbers `[num_trees, length, walks]` of trees from a state, others for each `step`."""
+    size = -(-setting.num_histories // num_trees)
+    return np.random.default_rng([setting.seed, start, step]).random((num_trees, setting.length, size))
 
-    The first action and the drawn sample are stratified over the walks, each apart, which can only lower the variance
-    of their mean; the standard error, which takes walks for independent, then errs on the safe side.
-    """
-    rng = np.random.default_rng([setting.seed, start, step])
-    num_walks = setting.num_histories
-    uniforms = rng.random((num_walks, 1 + 2 * setting.length))
-    for column in (0, 1):
-        uniforms[:, column] = (rng.permutation(num_walks) + uniforms[:, column]) / num_walks
-    return uniforms
+
+def walk_from(
+    posterior: Posterior, setting: Setting, policies: Policies, classes: Classes, start: int, estimator: str
+) -> FloatArray:
+    """Return the estimates `[num_histories]` of single walks from a state, nested or factorised."""
+    rows, out = posterior.problem.mdp.rows, np.empty(setting.num_histories)
+    uniforms = np.random.default_rng([setting.seed, start]).random((len(out), 1 + 2 * setting.length))
+    kernels.walk(
+        policies.chances, classes.labels, classes.is_identity, own_weights(posterior)[0], rows.indptr, rows.next_states,
+        rows.probabilities, posterior.problem.mdp.terminal, start, setting.length, uniforms, estimator == "factorised",
+        out,
+    )  # fmt: skip
+    return out
 
 
 def ceiling_warnings(posterior: Posterior, values: FloatArray) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from numba import njit
 
 # Sums may be reordered (this is what lets them use vector instructions); NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-CHAIN, NESTED, FACTORISED = 0, 1, 2
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -114,44 +113,114 @@ def class_prediction(P, w, labels, is_identity, i, a):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def walk(
-    P, H, labels, num_labels, is_identity, weights, indptr, next_states, probabilities, terminal, start, length,
-    uniforms, estimator, out, final_weights,
+    P, labels, is_identity, root, indptr, next_states, probabilities, terminal, start, length, uniforms, is_factorised,
+    out,
 ):  # fmt: skip
-    """Walk N times from `start` for at most `length` actions; fill out `[N]` with estimates of the information.
+    """Walk N times from `start` for at most `length` actions, each time following one drawn sample i.
 
-    CHAIN adds up `expected_information` given the walk so far, with actions drawn from the average policy. NESTED
-    follows one drawn sample i and adds up log p(a | class of i, walk so far) - log p(a | walk so far). FACTORISED does
-    so without letting the walk change the weights. Walk n starts with row n mod K of weights `[K, M]` and uses row n of
-    uniforms `[N, 1 + 2 length]`; what its weights become goes to row n of `final_weights`, if that has rows.
+    Fills out `[N]` with the sums over steps of log p(a | class of i, walk so far) - log p(a | walk so far);
+    `is_factorised` leaves out what the walk so far tells. root `[M]` are weights; walk n uses row n of uniforms
+    `[N, 1 + 2 length]`; labels `[S, M]`, or `[1, M]` for all states.
     """
     num_actions = P.shape[1]
-    mean = np.empty(num_actions)
-    sums = np.empty((num_labels.max(), num_actions))
-    w = np.empty(weights.shape[1])
+    mean, w = np.empty(num_actions), np.empty(root.size)
     for n in range(uniforms.shape[0]):
-        w[:] = weights[n % weights.shape[0]]
-        i = 0
-        if estimator != CHAIN:
-            i = draw(w, uniforms[n, 0])
+        w[:] = root
+        i = draw(w, uniforms[n, 0])
         s = start
         out[n] = 0.0
         for t in range(length):
             if s < 0 or terminal[s]:
                 break
             row = s if labels.shape[0] > 1 else 0
-            if estimator == CHAIN:
-                part = sums[: num_labels[row]]
-                out[n] += expected_information(P[s], H[s], w, labels[row], is_identity, mean, part)
-                if t == length - 1 and final_weights.shape[0] == 0:
-                    break
-                a = draw(mean, uniforms[n, 1 + 2 * t])
-            else:
-                predict(P[s], w, mean)
-                a = draw(P[s, :, i], uniforms[n, 1 + 2 * t])
-                out[n] += np.log(class_prediction(P[s], w, labels[row], is_identity, i, a) / mean[a])
-            if estimator != FACTORISED:
-                for m in range(w.size):
-                    w[m] *= P[s, a, m] / mean[a]
+            predict(P[s], w, mean)
+            a = draw(P[s, :, i], uniforms[n, 1 + 2 * t])
+            out[n] += np.log(class_prediction(P[s], w, labels[row], is_identity, i, a) / mean[a])
+            if not is_factorised:
+                reweight(P[s, a], w, mean[a], w)
             s = draw_next(s, a, indptr, next_states, probabilities, num_actions, uniforms[n, 2 + 2 * t])
-        if final_weights.shape[0] > 0:
-            final_weights[n] = w
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def reweight(likelihood, w, total, out):
+    """Fill out `[M]` with the weights after an answer: w times its likelihood, over its chance `total`."""
+    for m in range(w.size):
+        out[m] = w[m] * likelihood[m] / total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def branch(P, w, mean, s, count, uniform, is_last, indptr, next_states, probabilities, counts, states, weights, first):
+    """Share `count` walks in state s among its actions and next states, systematically; return the end of the branches.
+
+    Branch k (from `first` on) gets counts[k] walks, its chance times `count` rounded up or down, weights[k], and
+    states[k], which is -1 where walks end; with `is_last` all end.
+    """
+    num_actions = P.shape[0]
+    passed, cumulative, k = 0, 0.0, first
+    for a in range(num_actions):
+        if mean[a] <= 0.0:
+            continue
+        row, begin = s * num_actions + a, k
+        rest = 1.0
+        last = indptr[row] if is_last else indptr[row + 1]
+        for j in range(indptr[row], last + 1):  # one more than there are next states: the walk ends
+            chance = probabilities[j] if j < last else max(rest, 0.0)
+            if j == last and not is_last and rest < 1e-12:
+                break  # rounding in a sum must not end a walk
+            rest -= chance
+            cumulative += mean[a] * chance
+            upto = min(int(np.ceil(cumulative * count - uniform)), count)
+            if upto > passed:
+                counts[k] = upto - passed
+                states[k] = next_states[j] if j < last else -1
+                if k == begin:
+                    reweight(P[a], w, mean[a], weights[k])
+                else:
+                    weights[k] = weights[begin]
+                passed = upto
+                k += 1
+    if k > first:
+        counts[k - 1] += count - passed  # lost to rounding
+    return k
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def grow(
+    P, H, labels, num_labels, is_identity, root, indptr, next_states, probabilities, terminal, start, length, uniforms,
+    end_weights, end_counts,
+):  # fmt: skip
+    """Grow a tree of N walks from `start`, at most `length` actions deep; return their average information and ends.
+
+    Walks that did and met the same are one node, which is looked at once: its `expected_information` counts for all of
+    its walks, which are then shared among what may come next (`branch`). uniforms `[length, N]`, one per node. If
+    end_weights `[N, M]` has rows, the weights where walks end go there, and how many do to end_counts `[N]`.
+    """
+    num_walks, keeps_ends = uniforms.shape[1], end_weights.shape[0] > 0
+    mean, sums = np.empty(P.shape[1]), np.empty((num_labels.max(), P.shape[1]))
+    weights, following = np.empty((num_walks, root.size)), np.empty((num_walks, root.size))
+    states, next_nodes = np.empty(num_walks, np.int64), np.empty(num_walks, np.int64)
+    counts, next_counts = np.empty(num_walks, np.int64), np.empty(num_walks, np.int64)
+    weights[0], states[0], counts[0] = root, start, num_walks
+    num_nodes, num_ends, total = 1, 0, 0.0
+    for t in range(length + 1):
+        grown = 0
+        for k in range(num_nodes):
+            s = states[k]
+            if t == length or s < 0 or terminal[s]:
+                if keeps_ends:
+                    end_weights[num_ends], end_counts[num_ends] = weights[k], counts[k]
+                    num_ends += 1
+                continue
+            row = s if labels.shape[0] > 1 else 0
+            part = sums[: num_labels[row]]
+            total += counts[k] * expected_information(P[s], H[s], weights[k], labels[row], is_identity, mean, part)
+            if keeps_ends or t < length - 1:
+                grown = branch(
+                    P[s], weights[k], mean, s, counts[k], uniforms[t, k], t == length - 1, indptr, next_states,
+                    probabilities, next_counts, next_nodes, following, grown,
+                )  # fmt: skip
+        weights, following = following, weights
+        states, next_nodes = next_nodes, states
+        counts, next_counts = next_counts, counts
+        num_nodes = grown
+    return total / num_walks, num_ends

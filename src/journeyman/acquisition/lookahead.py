@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from journeyman.acquisition.classes import each_sample, packed
-from journeyman.acquisition.information import own_weights, walk_from, walk_uniforms
+from journeyman.acquisition.information import NUM_TREES, grow_from, own_weights, tree_uniforms
 from journeyman.acquisition.pac import rate_pac_eig
 from journeyman.acquisition.policies import kernel_policies, state_chunks
 from journeyman.acquisition.scores import Rating, Setting
@@ -58,8 +58,8 @@ def rate_expected_regret(posterior: Posterior, setting: Setting) -> Rating:
     details = {"expected_regret": present.expected_regret}
     if setting.kind == "state":
         return Rating(_gains_of_actions(posterior, setting, present), details=details)
-    gains = _gains_of_walks(posterior, setting, present)
-    error = gains.std(axis=1, ddof=1) / np.sqrt(setting.num_histories)
+    gains = _gains_of_trees(posterior, setting, present)
+    error = gains.std(axis=1, ddof=1) / np.sqrt(gains.shape[1])
     return Rating(gains.mean(axis=1), error, details=details)
 
 
@@ -76,19 +76,20 @@ def _gains_of_actions(posterior: Posterior, setting: Setting, present: Present) 
     return values
 
 
-def _gains_of_walks(posterior: Posterior, setting: Setting, present: Present) -> FloatArray:
-    """Return the gain `[N, num_histories]` after each sampled trajectory from each state."""
-    mdp, policies = posterior.problem.mdp, kernel_policies(posterior)
-    classes, weights = each_sample(posterior.num_samples), own_weights(posterior)
-    gains, masses = np.empty((len(setting.states), setting.num_histories)), np.ones(setting.num_histories)
-    alone = replace(setting, num_threads=1)
+def _gains_of_trees(posterior: Posterior, setting: Setting, present: Present) -> FloatArray:
+    """Return independent estimates `[N, R]` of the expected gain of a trajectory from each state."""
+    policies, classes = kernel_policies(posterior), each_sample(posterior.num_samples)
+    root, num_trees = own_weights(posterior)[0], min(NUM_TREES, setting.num_histories)
+    gains, alone = np.empty((len(setting.states), num_trees)), replace(setting, num_threads=1)
 
     def rate(part: range) -> None:
         for index in part:
             start = int(setting.states[index])
-            uniforms = walk_uniforms(setting, start)
-            walks = walk_from(mdp, policies, classes, weights, start, uniforms, keeps_weights=True)
-            gains[index] = gains_of_means(posterior, alone, present, walks.weights @ posterior.theta, masses)
+            for number, uniforms in enumerate(tree_uniforms(setting, start, num_trees)):
+                tree = grow_from(posterior, policies, classes, root, start, uniforms, keeps_ends=True)
+                means = tree.weights @ posterior.theta
+                each = gains_of_means(posterior, alone, present, means, np.ones(len(means)))
+                gains[index, number] = tree.chances @ each
 
     run_chunks(rate, len(setting.states), setting.num_threads, chunk_size=4)
     return gains

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from journeyman.apprentice.certificate_text import certificate_text
 from journeyman.apprentice.effective import effective_size_of, upper_bound
-from journeyman.apprentice.failures import Failures, StateContribution, failures_of
+from journeyman.apprentice.failures import StateContribution, failures_of, top_states_of
 from journeyman.apprentice.policies import APPRENTICES, checked_epsilon
 from journeyman.apprentice.sample_sets import SampleSet, halves, sample_set
 from journeyman.apprentice.sensitivity import BetaSensitivity, beta_sensitivity
@@ -146,14 +146,11 @@ def certify(
             split = samples, samples
         first, samples = split
         policy = APPRENTICES[source].policy_fn(first.posterior, epsilon)
-    failures = failures_of(samples.posterior, policy, epsilon, scope)
-    claim = Claim(epsilon, delta, confidence)
-    return _certificate(samples, failures, read_only(policy), source, claim, scope, doubts)
+    return _certificate(samples, read_only(policy), source, Claim(epsilon, delta, confidence), scope, doubts)
 
 
 def _certificate(
     samples: SampleSet,
-    failures: Failures,
     policy: AnyArray,
     source: str,
     claim: Claim,
@@ -161,10 +158,12 @@ def _certificate(
     doubts: tuple[str, ...],
 ) -> Certificate:
     posterior, confidence = samples.posterior, claim.confidence
+    failures = failures_of(posterior, policy, claim.epsilon, scope)
+    top_states = top_states_of(posterior, policy, claim.epsilon, scope)
     chance = min(1.0, float(posterior.mean(failures.is_failing)))
     if samples.kind == "atoms":
         size, size_source = None, "exact: the posterior is a sum over all atoms of the prior"
-        bound = min(1.0, chance * float(np.exp(2.0 * atom_error(posterior))))
+        bound = min(1.0, chance * float(np.exp(min(2.0 * atom_error(posterior), 700.0))))
     else:
         size, size_source = effective_size_of(samples, failures.is_failing, confidence)
         bound = upper_bound(chance, size, confidence)
@@ -172,7 +171,7 @@ def _certificate(
         (level, float(weighted_quantile(failures.regret[:, None], posterior.weights, level)[0]))
         for level in QUANTILE_LEVELS
     )
-    verdict = verdict_of(posterior, failures, Estimate(chance, bound, size), claim, doubts)
+    verdict = verdict_of(posterior, failures.regret, top_states, Estimate(chance, bound, size), claim, doubts)
     return Certificate(
         status=verdict.status,
         **claim._asdict(),
@@ -186,7 +185,7 @@ def _certificate(
         policy_source=source,
         mean_regret=float(posterior.mean(failures.regret)),
         regret_quantiles=quantiles,
-        top_states=failures.top_states,
+        top_states=top_states,
         sensitivity=beta_sensitivity(samples, failures.is_failing, confidence),
         reasons=verdict.reasons,
         advice=verdict.advice,

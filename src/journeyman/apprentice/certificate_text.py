@@ -57,8 +57,8 @@ def _numbers(certificate: "Certificate") -> list[str]:
             f"(limited by {c.effective_size_source})."
         )
     where = "the initial states" if c.scope == "initial" else "the worst state"
-    parts = ", ".join(f"{value:.3g} ({percent(level)})" for level, value in c.regret_quantiles)
-    lines.append(f"Regret from {where}: {c.mean_regret:.3g} on average; at most, with a probability: {parts}.")
+    parts = ", ".join(f"{value:.3g} in {percent(level)}" for level, value in c.regret_quantiles)
+    lines.append(f"Regret from {where}: {c.mean_regret:.3g} on average; at most {parts} of the cases.")
     if c.top_states:
         what = "adds" if c.scope == "initial" else "has"
         names = ", ".join(f"{state.name} ({what} {state.regret:.3g})" for state in c.top_states)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from journeyman.apprentice.least_risky import is_failing
-from journeyman.apprentice.regret import immediate_regrets, state_regrets
+from journeyman.apprentice.regret import immediate_regrets, regrets, state_regrets
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp.policies import occupancy
 from journeyman.types import BoolArray, FloatArray
@@ -28,32 +28,34 @@ class StateContribution(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """is_failing `[M]`; regret `[M]` from the initial distribution or from the worst state; the states behind it."""
+    """is_failing `[M]`; regret `[M]` from the initial distribution or from the worst state."""
 
     is_failing: BoolArray
     regret: FloatArray
-    top_states: tuple[StateContribution, ...]
 
 
 def failures_of(posterior: Posterior, policy: ArrayLike, epsilon: float, scope: str) -> Failures:
-    """Return how a policy fails under each sample, in a scope of "initial" or "every_state"."""
+    """Return under which samples a policy fails, in a scope of "initial" or "every_state", and its regret there."""
+    if scope == "initial":
+        regret = regrets(posterior, policy)
+        return Failures(is_failing(posterior, regret, epsilon), regret)
+    is_bad = is_failing(posterior, immediate_regrets(posterior, policy), _threshold(posterior, epsilon))
+    return Failures(np.asarray(is_bad.any(axis=1)), state_regrets(posterior, policy).max(axis=1))
+
+
+def top_states_of(posterior: Posterior, policy: ArrayLike, epsilon: float, scope: str) -> tuple[StateContribution, ...]:
+    """Return the states that add most to the mean regret, or that are most likely to fail; none that add nothing."""
     mdp = posterior.problem.mdp
-    by_state = state_regrets(posterior, policy)
     immediate = immediate_regrets(posterior, policy)
-    threshold = (1.0 - mdp.discount) * epsilon
-    is_bad = is_failing(posterior, immediate, threshold)
-    if scope == "every_state":
-        regret, fails = by_state.max(axis=1), is_bad.any(axis=1)
-        added = posterior.mean(immediate)
-    else:
-        regret = by_state @ mdp.initial
-        fails = is_failing(posterior, regret, epsilon)
-        added = occupancy(mdp, policy) * posterior.mean(immediate)
-    chances = posterior.mean(is_bad)
-    order = np.argsort(-(chances if scope == "every_state" else added), kind="stable")[:NUM_TOP_STATES]
-    top = tuple(
+    chances = posterior.mean(is_failing(posterior, immediate, _threshold(posterior, epsilon)))
+    added = posterior.mean(immediate) * (occupancy(mdp, policy) if scope == "initial" else 1.0)
+    order = np.argsort(-(added if scope == "initial" else chances), kind="stable")[:NUM_TOP_STATES]
+    return tuple(
         StateContribution(s, mdp.state_name(s), float(added[s]), min(1.0, float(chances[s])))
         for s in order.tolist()
         if added[s] > 0.0
     )
-    return Failures(np.asarray(fails), regret, top)
+
+
+def _threshold(posterior: Posterior, epsilon: float) -> float:
+    return (1.0 - posterior.problem.mdp.discount) * epsilon

@@ -54,9 +54,10 @@ class Forecast:
                 f"simulated runs gave no answer ({self.reason})."
             )
         upper = "unknown" if self.upper is None else self.upper
+        noun = "demonstration" if self.median == 1 else "demonstrations"
         return (
-            f"About {self.median} more demonstrations (half of {len(self.runs)} simulated runs needed between "
-            f"{self.lower} and {upper})."
+            f"About {self.median} more {noun} (half of {len(self.runs)} simulated runs needed between {self.lower} "
+            f"and {upper})."
         )
 
 

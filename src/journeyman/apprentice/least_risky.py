@@ -83,17 +83,19 @@ def _best_change(posterior: Posterior, policy: IntArray, epsilon: float, max_sta
     nu = occupancy(posterior.problem.mdp, policy)
     blame = np.where(nu > 0.0, failing @ regret_contributions(posterior, policy), 0.0)
     states = np.argsort(-blame, kind="stable")[: min(max_states, int((blame > 0.0).sum()))]
-    gains = return_changes(posterior, policy, states)
-    best: tuple[Risk, int, int] | None = None
-    for i, s in enumerate(states.tolist()):
-        for a in np.flatnonzero(posterior.problem.mdp.available[s]).tolist():
-            if a != policy[s]:
-                risk = _risk(posterior, regret - gains[:, i, a], epsilon)
-                best = (risk, s, a) if best is None or risk < best[0] else best
-    if best is None:
+    if states.size == 0:
         return None
+    after = regret[:, None, None] - return_changes(posterior, policy, states)
+    chances = posterior.mean(is_failing(posterior, after, epsilon))
+    is_change = posterior.problem.mdp.available[states]
+    is_change[np.arange(len(states)), policy[states]] = False
+    if not is_change.any():
+        return None
+    chances = np.where(is_change, chances, np.inf)
+    is_best = chances <= chances.min() + 1e-12
+    index, action = np.unravel_index(np.argmin(np.where(is_best, posterior.mean(after), np.inf)), chances.shape)
     changed = policy.copy()
-    changed[best[1]] = best[2]
+    changed[states[index]] = action
     return changed
 
 

@@ -28,8 +28,19 @@ def state_regrets(posterior: Posterior, policy: ArrayLike) -> FloatArray:
 
 
 def regrets(posterior: Posterior, policy: ArrayLike) -> FloatArray:
-    """Return the total regret `[M]` of a policy: its state regrets averaged over the initial distribution."""
-    return np.asarray(state_regrets(posterior, policy) @ posterior.problem.mdp.initial)
+    """Return the total regret `[M]` of a policy, from the initial distribution: the average of its state regrets.
+
+    Not negative, and exactly 0 within `posterior.tie_margins`. By nu . r_pi, the expected return, which takes the
+    occupancy nu once and no values: cheap enough to try many policies.
+    """
+    mdp, rewards = posterior.problem.mdp, posterior.rewards
+    nu = occupancy(mdp, policy)
+    if rewards.ndim == 2:
+        returns = rewards @ nu
+    else:
+        returns = np.einsum("sa,msa->m", nu[:, None] * action_probabilities(mdp, policy), rewards)
+    regret = posterior.values @ mdp.initial - returns
+    return np.where(regret <= posterior.tie_margins, 0.0, regret)
 
 
 def action_gaps(posterior: Posterior, states: ArrayLike | None = None) -> FloatArray:

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from journeyman.apprentice.effective import size_needed, upper_bound
-from journeyman.apprentice.failures import Failures
+from journeyman.apprentice.failures import StateContribution
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior, weighted_quantile
 from journeyman.problem import Problem
-from journeyman.types import real_number
+from journeyman.types import FloatArray, real_number
 
 MAX_SINGLE_WEIGHT = 0.99
 MAX_FACTOR = 100.0  # times as many samples that we advise to draw
@@ -40,9 +40,14 @@ class Estimate(NamedTuple):
 
 
 def verdict_of(
-    posterior: Posterior, failures: Failures, estimate: Estimate, claim: Claim, doubts: tuple[str, ...]
+    posterior: Posterior,
+    regret: FloatArray,
+    top_states: tuple[StateContribution, ...],
+    estimate: Estimate,
+    claim: Claim,
+    doubts: tuple[str, ...],
 ) -> Verdict:
-    """Return the verdict on a claim, given an estimate and what is doubtful about the samples."""
+    """Return the verdict on a claim, given regrets `[M]`, the states behind them, an estimate, and doubts if any."""
     refusal = refusal_of(posterior, estimate.size, claim, doubts)
     if refusal is not None:
         return refusal
@@ -53,7 +58,7 @@ def verdict_of(
     return Verdict(
         "fails",
         (f"the estimated chance of failure, {percent(estimate.chance)}, is above the limit of {percent(claim.delta)}",),
-        failure_advice(posterior, failures, claim),
+        failure_advice(posterior, regret, top_states, claim),
     )
 
 
@@ -96,16 +101,18 @@ def refusal_of(posterior: Posterior, size: float | None, claim: Claim, doubts: t
     return Verdict("refused", tuple(reasons), tuple(advice)) if reasons else None
 
 
-def failure_advice(posterior: Posterior, failures: Failures, claim: Claim) -> tuple[str, ...]:
+def failure_advice(
+    posterior: Posterior, regret: FloatArray, top_states: tuple[StateContribution, ...], claim: Claim
+) -> tuple[str, ...]:
     """Say where to ask for demonstrations, and which epsilon would do."""
     advice = []
     queryable = posterior.problem.queryable
-    asked = [state.name for state in failures.top_states if queryable[state.state]][:3]
+    asked = [state.name for state in top_states if queryable[state.state]][:3]
     if asked:
         advice.append(f"ask for more demonstrations, first about where the regret comes from: state {', '.join(asked)}")
     else:
         advice.append("ask for more demonstrations")
-    level = float(weighted_quantile(failures.regret[:, None], posterior.weights, 1.0 - claim.delta)[0])
+    level = float(weighted_quantile(regret[:, None], posterior.weights, 1.0 - claim.delta)[0])
     if level > claim.epsilon:
         advice.append(f"or accept more regret: an epsilon above {level:.3g} would come within reach")
     return tuple(advice)

@@ -49,19 +49,19 @@ def no_start(reason: str) -> InferenceError:
     )
 
 
-def chain_settings(preset: str | None, *changes: Any) -> ChainSettings:
+def chain_settings(preset: str | None, *changes: Any, defaults: ChainSettings = DEFAULTS) -> ChainSettings:
     """Return the settings of a preset, or the defaults, all checked; `changes` in their order, None for none."""
     if preset is not None and preset not in PRESETS:
         close = difflib.get_close_matches(str(preset), PRESETS, n=1)
         hint = f"Did you mean {close[0]!r}?" if close else "Leave it out for the defaults."
         raise InputError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}. {hint}")
     given = {name: value for name, value in zip(ChainSettings._fields, changes, strict=False) if value is not None}
-    settings = (DEFAULTS if preset is None else PRESETS[preset])._replace(**given)
+    settings = (defaults if preset is None else PRESETS[preset])._replace(**given)
     target_accept = real_number(settings.target_accept, "target_accept")
     if not 0.0 < target_accept < 1.0:
         raise InputError(
             f"target_accept must lie strictly between 0 and 1, got {target_accept}. "
-            f"The default is {DEFAULTS.target_accept}."
+            f"The default is {defaults.target_accept}."
         )
     checked = ChainSettings(
         whole_number(settings.num_chains, "num_chains", 1),

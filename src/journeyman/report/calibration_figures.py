@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 LINE, WRONG, BAND = "#1f5fa8", "#c0392b", "#8a94a0"
 COVERAGE_COLOURS = ("#7fb0de", "#2f77bd", "#123f6d")
-LABEL_WIDTH = 18  # characters
+LABEL_WIDTH = 22  # characters
 SMALLEST_LIMIT = 0.12
 LARGEST_LIMIT = 0.35
 READING = (
     "Lines within the grey band: what chance does to a correct posterior (dark: 95 % per line; light: all lines "
-    "together, 99 %).  Red: outside.\n"
+    "together, 99 %).  Red: outside; cut off at the frame.\n"
     "Bump up: truths lie lower than the posterior says; down: higher.  Up, then down: the posterior is too narrow; "
     "down, then up: too wide."
 )

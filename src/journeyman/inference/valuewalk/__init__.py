@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from journeyman.errors import InputError
-from journeyman.inference.chains import chain_settings, diagnose, thinned
+from journeyman.inference.chains import DEFAULTS, chain_settings, diagnose, thinned
 from journeyman.inference.hmc import run_chains
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.target import Target
@@ -22,6 +22,7 @@ from journeyman.rewards import MultivariateNormal, Normal, Uniform
 from journeyman.threads import resolve_num_threads
 from journeyman.types import IntArray
 
+VALUE_DEFAULTS = DEFAULTS._replace(target_accept=0.8)  # below it, trajectories diverge where the policy is a rare one
 MAX_PARAMETERS = 2000  # dense matrices of this size are kept
 NOT_THE_POSTERIOR = (
     "these are not draws from the posterior: the Jacobian of the change from rewards to values was left out. "
@@ -82,14 +83,14 @@ def infer_valuewalk(
         Whether the change of variables counts. Without it, as in published code, it is **not the posterior**: for
         comparison only, and `warnings` says so.
     preset, num_chains, num_warmup, num_draws, thin, target_accept
-        As in `policywalk`.
+        As in `policywalk`, but for a target_accept of 0.8.
 
     Returns
     -------
     A Posterior of equally weighted draws, chain after chain, with ESS, R-hat and divergences as diagnostics.
     """
     begin = time.perf_counter()
-    settings = chain_settings(preset, num_chains, num_warmup, num_draws, thin, target_accept)
+    settings = chain_settings(preset, num_chains, num_warmup, num_draws, thin, target_accept, defaults=VALUE_DEFAULTS)
     if jumps not in JUMPS:
         raise InputError(f"jumps must be one of {', '.join(JUMPS)}, got {jumps!r}. Leave it out for 'refract'.")
     threads = resolve_num_threads(num_threads)

@@ -518,7 +518,7 @@ def value_chain(
     invert(model, work)
     log_density = value_density_gradient(model, data, space, work, memory, x, gradient)
     for i in range(momenta.shape[0]):
-        step = math.exp(tuning[0])
+        step = min(math.exp(tuning[0]), lengths[i])  # on a flat density every step is accepted
         num_steps = int(min(max(1.0, np.rint(lengths[i] / step)), max_leapfrog))
         energy = -log_density
         for d in range(size):

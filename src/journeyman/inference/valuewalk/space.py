@@ -69,7 +69,7 @@ def space_of(problem: Problem, model: Model, jumps: int) -> Space:
         is_q=is_q,
         kind=kind,
         mean=np.broadcast_to(mean, size).astype(np.float64),
-        precision=np.ascontiguousarray(precision, dtype=np.float64),
+        precision=np.array(precision, dtype=np.float64, order="C"),  # writable: kernels are compiled once
         is_distinct=is_distinct,
         plane_of=plane_of,
         plane_indptr=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),

@@ -1,0 +1,80 @@
+"""Among certified policies, those whose true regret reaches epsilon are no more than delta allows.
+
+Truths are drawn from the prior, so that among certificates with p_hat the share of wrong ones is p_hat. A binomial test
+with a level of 0.001 says when there are too many.
+"""
+
+import numpy as np
+import pytest
+from apprentice.coverage import DELTA, FAMILIES, discrete_runs, grid_runs, summary
+from scipy.stats import binomtest
+
+from journeyman.apprentice import certify, expected_return
+from journeyman.apprentice.effective import effective_size_of
+from journeyman.apprentice.failures import failures_of
+from journeyman.apprentice.sample_sets import sample_set
+from journeyman.inference import infer
+from journeyman.worlds import make_world
+
+
+def assert_covered(runs, *, min_certified):
+    num_certified, num_wrong, _ = summary(runs)
+    assert num_certified >= min_certified
+    assert binomtest(num_wrong, num_certified, DELTA, alternative="greater").pvalue > 0.001
+
+
+def assert_reliable(runs, *, num_bins):
+    """In each bin of p_hat the share of wrong runs is the mean p_hat, within 4.5 binomial standard errors."""
+    chances, wrong = np.array([run.p_hat for run in runs]), np.array([run.is_wrong for run in runs])
+    for part in np.array_split(np.argsort(chances, kind="stable"), num_bins):
+        expected = chances[part].mean()
+        error = np.sqrt(max(expected * (1.0 - expected), 1.0 / len(part)) / len(part))
+        assert abs(wrong[part].mean() - expected) < 4.5 * error
+
+
+def test_coverage_with_an_exact_posterior():
+    runs = discrete_runs(500, seed=1)
+    assert_covered(runs, min_certified=150)
+    assert_reliable(runs, num_bins=5)
+    assert 0.1 < np.mean([run.is_wrong for run in runs]) < 0.5  # there was something to be wrong about
+
+
+def test_coverage_of_a_few_grids():
+    assert_covered(grid_runs(6, seed=1), min_certified=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_coverage_in_full(family):
+    runs = FAMILIES[family](600 if FAMILIES[family] is grid_runs else 1500, seed=2)
+    print(family, summary(runs))
+    assert_covered(runs, min_certified=300)
+    assert_reliable(runs, num_bins=10)
+
+
+CALIBRATION_CASES = [(0, 10, 1.0), (1, 20, 0.5), (3, 20, 1.5), (4, 40, 0.3)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "num_answers", "epsilon"), CALIBRATION_CASES)
+def test_effective_size_of_smc_against_independent_runs(seed, num_answers, epsilon):
+    """The variance of p_hat over independent runs is no larger than p (1 - p) / (effective size) says.
+
+    From 30 runs the variance is known within sqrt(2 / 29) = 26 %; the stated size may be at most 1 + 3 * 0.26 times
+    what the runs show.
+    """
+    world = make_world("random-grid", seed, size=4, terminals="independent")
+    states = np.random.default_rng(seed).choice(np.flatnonzero(world.problem.queryable), num_answers)
+    demonstrations = world.expert.answers(states, seed=seed)
+    policy = expected_return(infer(world.problem, demonstrations, seed=999, num_particles=4000))
+    chances, sizes = [], []
+    for run in range(30):
+        posterior = infer(world.problem, demonstrations, seed=run)
+        is_failing = failures_of(posterior, policy, epsilon, "initial").is_failing
+        chances.append(float(posterior.mean(is_failing)))
+        sizes.append(effective_size_of(sample_set(posterior), is_failing, 0.95).value)
+    chance, spread = np.mean(chances), np.var(chances, ddof=1)
+    shown = chance * (1.0 - chance) / spread
+    print(f"seed {seed}, {num_answers} answers: p {chance:.3f}, runs show {shown:.0f}, stated {np.mean(sizes):.0f}")
+    assert np.mean(sizes) <= 1.8 * shown
+    assert certify(posterior, policy, epsilon, 0.1).effective_size == pytest.approx(sizes[-1])
