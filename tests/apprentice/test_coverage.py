@@ -6,7 +6,7 @@ with a level of 0.001 says when there are too many.
 
 import numpy as np
 import pytest
-from apprentice.coverage import DELTA, FAMILIES, discrete_runs, grid_runs, summary
+from apprentice.coverage import DELTA, continuous_runs, discrete_runs, grid_runs, summary
 from scipy.stats import binomtest
 
 from journeyman.apprentice import certify, expected_return
@@ -44,11 +44,17 @@ def test_coverage_of_a_few_grids():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", FAMILIES)
-def test_coverage_in_full(family):
-    runs = FAMILIES[family](600 if FAMILIES[family] is grid_runs else 1500, seed=2)
-    print(family, summary(runs))
-    assert_covered(runs, min_certified=300)
+@pytest.mark.parametrize(
+    ("runs_fn", "num_draws", "min_certified"),
+    [(discrete_runs, 2000, 600), (continuous_runs, 800, 100), (grid_runs, 400, 100)],
+)
+def test_coverage_in_full(runs_fn, num_draws, min_certified):
+    runs = runs_fn(num_draws, seed=2)
+    num_certified, num_wrong, mean_chance = summary(runs)
+    print(
+        f"{runs_fn.__doc__} {num_certified} of {num_draws} certified, {num_wrong} wrong, mean p_hat {mean_chance:.3f}"
+    )
+    assert_covered(runs, min_certified=min_certified)
     assert_reliable(runs, num_bins=10)
 
 

@@ -33,6 +33,17 @@ def test_evaluation_of_deterministic_and_stochastic_policies():
                 np.testing.assert_allclose(actual, expected, rtol=0, atol=RELATIVE * (1 + np.abs(expected).max()))
 
 
+def test_a_batch_is_a_batch_whatever_its_shape():
+    """As many state rewards as states, with as many actions: `[M, S]` has the shape of one reward `[S, A]`."""
+    rng = np.random.default_rng(3)
+    mdp = random_mdp(rng, 3, 3)
+    rewards, policy = rng.normal(size=(3, 3)), [0, 2, 1]
+    one_by_one = [evaluate_policy(mdp, policy, reward) for reward in rewards]
+    np.testing.assert_allclose(policies.evaluate_policy_batch(mdp, policy, rewards), one_by_one, rtol=1e-12)
+    single = evaluate_policy(mdp, policy, rewards)
+    np.testing.assert_allclose(policies.evaluate_policy_batch(mdp, policy, rewards[None]), [single], rtol=1e-12)
+
+
 @pytest.mark.parametrize("is_state_only", [True, False])
 def test_many_rewards_with_one_factorisation(is_state_only, monkeypatch):
     calls = []

@@ -14,17 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from journeyman.acquisition.classes import Classes, each_sample
-from journeyman.acquisition.information import (
-    grow_from,
-    own_weights,
-    state_information,
-    trajectory_information,
-    tree_uniforms,
-)
-from journeyman.acquisition.policies import kernel_policies
+from journeyman.acquisition.information import state_information
+from journeyman.acquisition.policies import kernel_policies, own_weights
 from journeyman.acquisition.registry import check_options, find_acquisition
 from journeyman.acquisition.scores import Rating, Setting, best_of
 from journeyman.acquisition.scoring import checked_costs, checked_setting
+from journeyman.acquisition.trajectories import grow_from, trajectory_information, tree_uniforms
 from journeyman.inference.posterior import Posterior, systematic_resample
 from journeyman.types import FloatArray, IntArray, whole_number
 

@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from journeyman.acquisition.classes import each_sample, packed
-from journeyman.acquisition.information import NUM_TREES, grow_from, own_weights, tree_uniforms
 from journeyman.acquisition.pac import rate_pac_eig
-from journeyman.acquisition.policies import kernel_policies, state_chunks
+from journeyman.acquisition.policies import kernel_policies, own_weights, state_chunks
 from journeyman.acquisition.scores import Rating, Setting
+from journeyman.acquisition.trajectories import NUM_TREES, grow_from, tree_uniforms
 from journeyman.errors import InputError
 from journeyman.inference.posterior import CHUNK_ENTRIES, TIE_TOLERANCE, Posterior
 from journeyman.mdp import occupancy, solve, solve_batch
@@ -85,11 +85,14 @@ def _gains_of_trees(posterior: Posterior, setting: Setting, present: Present) ->
     def rate(part: range) -> None:
         for index in part:
             start = int(setting.states[index])
-            for number, uniforms in enumerate(tree_uniforms(setting, start, num_trees)):
-                tree = grow_from(posterior, policies, classes, root, start, uniforms, keeps_ends=True)
-                means = tree.weights @ posterior.theta
-                each = gains_of_means(posterior, alone, present, means, np.ones(len(means)))
-                gains[index, number] = tree.chances @ each
+            trees = [
+                grow_from(posterior, policies, classes, root, start, uniforms, keeps_ends=True)
+                for uniforms in tree_uniforms(setting, start, num_trees)
+            ]
+            means = np.concatenate([tree.weights for tree in trees]) @ posterior.theta
+            chances = np.concatenate([tree.chances for tree in trees])
+            each = chances * gains_of_means(posterior, alone, present, means, np.ones(len(means)))
+            gains[index] = np.add.reduceat(each, np.cumsum([0, *(len(tree.chances) for tree in trees[:-1])]))
 
     run_chunks(rate, len(setting.states), setting.num_threads, chunk_size=4)
     return gains

@@ -28,3 +28,8 @@ def state_chunks(posterior: Posterior, states: IntArray) -> Iterator[tuple[slice
     size = max(1, CHUNK_ENTRIES // (posterior.num_samples * posterior.problem.mdp.num_actions))
     for first in range(0, len(states), size):
         yield slice(first, first + size), states[first : first + size]
+
+
+def own_weights(posterior: Posterior) -> FloatArray:
+    """Return the weights of the samples as the only row `[1, M]` of histories."""
+    return np.array(posterior.weights)[None]  # a copy: kernels would be compiled anew for read-only arrays
