@@ -3,8 +3,8 @@
     python bench/valuewalk.py [--quick]
 
 Grids with independent terminal cells, 20 and 60 annotations. Effective draws are those of the worst parameter (the
-smaller of bulk and tail), per second of processor time with warm-up. Bias is the difference of posterior means from long
-chains of PolicyWalk, in posterior standard deviations: root mean square and largest over parameters, beside what
+smaller of bulk and tail), per second of processor time with warm-up. Bias is the difference of posterior means from
+long chains of PolicyWalk, in posterior standard deviations: root mean square and largest over parameters, beside what
 Monte-Carlo error alone would give.
 """
 
@@ -13,8 +13,6 @@ import time
 
 import _measure  # before NumPy
 import numpy as np
-from _measure import console
-from rich.table import Table
 
 from journeyman.inference import infer
 from journeyman.worlds import make_world
@@ -35,7 +33,7 @@ def main() -> None:
     arguments = parser.parse_args()
     cases = [(8, 20)] if arguments.quick else [(4, 20), (8, 20), (8, 60)]
     num_draws, num_reference = (500, 2000) if arguments.quick else (2000, 20_000)
-    table = Table("grid, answers", "method", "ESS/s", "ESS per 1e5 gradients", "acceptance", "bias rms", "max", "noise")
+    rows: list[tuple[str, ...]] = []
     rates: dict[tuple[int, int, str], float] = {}
     biases: dict[tuple[int, int, str], float] = {}
     for size, count in cases:
@@ -52,9 +50,7 @@ def main() -> None:
             effective = min(found.ess_bulk or 0.0, found.ess_tail or 0.0)
             off = (posterior.mean_parameters() - reference.mean_parameters()) / reference.parameter_std()
             rates[size, count, label], biases[size, count, label] = effective / seconds, float(np.abs(off).max())
-            table.add_row(
-                f"{size}x{size}, {count}",
-                label,
+            numbers = (
                 f"{effective / seconds:.0f}",
                 f"{effective / found.num_gradients * 1e5:.0f}",
                 f"{found.acceptance:.2f}",
@@ -62,13 +58,17 @@ def main() -> None:
                 f"{np.abs(off).max():.2f}",
                 f"{1 / np.sqrt(max(effective, 1.0)):.3f}",
             )
-    console.print(table)
+            rows.append((f"{size}x{size}, {count}", label, *numbers))
+    columns = ("grid, answers", "method", "ESS/s", "ESS per 1e5 grad.", "acceptance", "bias rms", "max", "noise rms")
+    _measure.show("Value space beside parameter space", columns, rows)
     size, count = cases[-1]
-    _measure.print_json(
-        ratio=rates[size, count, "valuewalk"] / rates[size, count, "policywalk, hmc"],
-        ratio_to_accept={f"{s}x{s}, {n}": rates[s, n, "valuewalk"] / rates[s, n, list(METHODS)[3]] for s, n in cases},
-        largest_bias_without_jacobian={f"{s}x{s}, {n}": biases[s, n, list(METHODS)[4]] for s, n in cases},
-        load=_measure.LOAD,
+    accepting, without = list(METHODS)[-2:]
+    _measure.finish(
+        {
+            "ratio": rates[size, count, "valuewalk"] / rates[size, count, "policywalk, hmc"],
+            "ratio_to_accept": {f"{s}x{s}, {n}": rates[s, n, "valuewalk"] / rates[s, n, accepting] for s, n in cases},
+            "largest_bias_without_jacobian": {f"{s}x{s}, {n}": biases[s, n, without] for s, n in cases},
+        }
     )
 
 

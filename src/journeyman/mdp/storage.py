@@ -22,8 +22,12 @@ def save_mdp(mdp: FiniteMDP, path: str | Path) -> None:
         raise InputError(f"an MDP file must end in .npz, got {path.name!r}. Rename it.")
     if not path.parent.is_dir():
         raise InputError(f"the folder of an MDP file must exist, got {str(path.parent)!r}. Create it first.")
+    _write_whole(path, {"format": np.array(FORMAT), **mdp_to_arrays(mdp)})
+
+
+def mdp_to_arrays(mdp: FiniteMDP) -> dict[str, Any]:
+    """Return all of `mdp` as arrays of numbers and words, which `mdp_from_arrays` takes back bit by bit."""
     arrays: dict[str, Any] = {
-        "format": np.array(FORMAT),
         "shape": np.array([mdp.num_states, mdp.num_actions]),
         "discount": np.array(mdp.discount),
         "initial": mdp.initial,
@@ -44,7 +48,7 @@ def save_mdp(mdp: FiniteMDP, path: str | Path) -> None:
             arrays["grid_moves"] = mdp.grid.moves
         if mdp.grid.kinds is not None:
             arrays["grid_kinds"] = np.array(mdp.grid.kinds)
-    _write_whole(path, arrays)
+    return arrays
 
 
 def _write_whole(path: Path, arrays: dict[str, Any]) -> None:
@@ -84,14 +88,15 @@ def load_mdp(path: str | Path) -> FiniteMDP:
             "Write it again with FiniteMDP.save of this version."
         )
     try:
-        return _mdp_from_arrays(arrays)
+        return mdp_from_arrays(arrays)
     except (InputError, KeyError, TypeError, ValueError, IndexError) as error:
         raise InputError(
             f"{path.name} must hold a whole MDP, but it does not: {error}. Write it again from its source."
         ) from error
 
 
-def _mdp_from_arrays(arrays: dict[str, Any]) -> FiniteMDP:
+def mdp_from_arrays(arrays: dict[str, Any]) -> FiniteMDP:
+    """Return the MDP that `mdp_to_arrays` took apart; the checks of construction run again."""
     num_states, num_actions = (int(size) for size in arrays["shape"])
     grid = None
     if "grid_shape" in arrays:
