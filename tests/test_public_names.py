@@ -7,6 +7,7 @@ import journeyman
 
 PUBLIC_NAMES = [
     "ACQUISITIONS",
+    "ActiveLearner",
     "BoltzmannExpert",
     "Demonstration",
     "Discrete",
@@ -21,14 +22,17 @@ PUBLIC_NAMES = [
     "PerStateAction",
     "Posterior",
     "Problem",
+    "Query",
     "Uniform",
     "WORLDS",
     "World",
+    "certify",
     "evaluate_policy",
     "infer",
     "make_world",
     "occupancy",
     "score",
+    "simulate",
     "solve",
     "solve_batch",
 ]

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from journeyman.acquisition import ACQUISITIONS, score
+    from journeyman.apprentice import certify
     from journeyman.demonstrations import Demonstration
     from journeyman.errors import JourneymanError
     from journeyman.expert import BoltzmannExpert
     from journeyman.inference import INFERENCE, Posterior, infer
+    from journeyman.learner import ActiveLearner, Query, simulate
     from journeyman.mdp import FiniteMDP, Grid, evaluate_policy, occupancy, solve, solve_batch
     from journeyman.problem import Problem
     from journeyman.rewards import (
@@ -32,6 +34,7 @@ __all__ = [
     "ACQUISITIONS",
     "INFERENCE",
     "WORLDS",
+    "ActiveLearner",
     "BoltzmannExpert",
     "Demonstration",
     "Discrete",
@@ -45,13 +48,16 @@ __all__ = [
     "PerStateAction",
     "Posterior",
     "Problem",
+    "Query",
     "Uniform",
     "World",
+    "certify",
     "evaluate_policy",
     "infer",
     "make_world",
     "occupancy",
     "score",
+    "simulate",
     "solve",
     "solve_batch",
 ]
@@ -59,6 +65,7 @@ __all__ = [
 _MODULE_OF = {
     "ACQUISITIONS": "journeyman.acquisition",
     "score": "journeyman.acquisition",
+    "certify": "journeyman.apprentice",
     "JourneymanError": "journeyman.errors",
     "FiniteMDP": "journeyman.mdp",
     "Grid": "journeyman.mdp",
@@ -82,6 +89,9 @@ _MODULE_OF = {
     "INFERENCE": "journeyman.inference",
     "Posterior": "journeyman.inference",
     "infer": "journeyman.inference",
+    "ActiveLearner": "journeyman.learner",
+    "Query": "journeyman.learner",
+    "simulate": "journeyman.learner",
 }
 
 
