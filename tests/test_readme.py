@@ -53,7 +53,8 @@ def test_console_shows_what_the_command_prints(block, monkeypatch):
         assert part.strip("\n") in printed
 
 
-def test_shell_commands_exist():
+def test_shell_commands_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # for commands that write files
     commands = [
         line.partition("#")[0].split()
         for language, text in BLOCKS
