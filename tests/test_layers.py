@@ -19,6 +19,7 @@ LAYERS = [
     "problem",
     "expert",
     "worlds",
+    "problem_files",
     "inference",
     "apprentice",
     "acquisition",

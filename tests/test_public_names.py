@@ -23,6 +23,7 @@ PUBLIC_NAMES = [
     "Posterior",
     "Problem",
     "Query",
+    "Study",
     "Uniform",
     "WORLDS",
     "World",

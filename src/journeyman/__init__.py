@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         PerStateAction,
         Uniform,
     )
+    from journeyman.study import Study
     from journeyman.worlds import WORLDS, World, make_world
 
     __version__: str
@@ -49,6 +50,7 @@ __all__ = [
     "Posterior",
     "Problem",
     "Query",
+    "Study",
     "Uniform",
     "World",
     "certify",
@@ -92,6 +94,7 @@ _MODULE_OF = {
     "ActiveLearner": "journeyman.learner",
     "Query": "journeyman.learner",
     "simulate": "journeyman.learner",
+    "Study": "journeyman.study",
 }
 
 

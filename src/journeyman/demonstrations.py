@@ -4,9 +4,10 @@ The likelihood depends on demonstrations only through the counts n(s, a) of demo
 """
 
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
@@ -90,6 +91,36 @@ class Demonstration:
     def __len__(self) -> int:
         """Return the number of actions."""
         return len(self.steps)
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the demonstration as plain data for JSON, without what is not known."""
+        record: dict[str, Any] = {
+            "start_state": self.start_state,
+            "steps": [list(step) for step in self.steps],
+            "final_state": self.final_state,
+            "ended": self.ended,
+            "query_id": self.query_id,
+            "annotator": self.annotator,
+            "timestamp": None if self.timestamp is None else self.timestamp.isoformat(),
+        }
+        return {name: value for name, value in record.items() if value is not None}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "Demonstration":
+        """Return the demonstration that `to_record` described; refuses keys that it does not know."""
+        known = cls.__dataclass_fields__
+        if not isinstance(record, Mapping) or not {"start_state", "steps"} <= set(record) <= set(known):
+            raise InputError(
+                f"a demonstration must have start_state and steps, and only {', '.join(known)}, "
+                f"got {reprlib.repr(record)}. Correct that record."
+            )
+        try:
+            timestamp = datetime.fromisoformat(record["timestamp"]) if record.get("timestamp") else None
+        except (TypeError, ValueError):
+            raise InputError(
+                f"a timestamp must be in ISO format, got {record['timestamp']!r}. Example: 2026-03-01T14:30:00+00:00."
+            ) from None
+        return cls(**{**record, "timestamp": timestamp})
 
 
 def _index(value: object, name: str) -> int:

@@ -4,6 +4,7 @@
     ├── InputError            (also ValueError)    a value breaks a rule; the message names it and the fix
     │   └── UnsupportedError                       two valid things that do not go together
     ├── MissingExtraError     (also ImportError)   an optional package is needed
+    ├── StudyError            (also OSError)       a study file cannot be read or written; nothing that was kept is lost
     └── InferenceError        (also RuntimeError)  sampling failed, and a wrong answer would be worse than none
 
 A message reads: "<what> must <rule>, got <value> at <where>. <What to do>."
@@ -25,6 +26,10 @@ class UnsupportedError(InputError):
 
 class MissingExtraError(JourneymanError, ImportError):
     """An optional package is needed and not installed."""
+
+
+class StudyError(JourneymanError, OSError):
+    """A study file cannot be read or written. What was stored before stays as it is."""
 
 
 class InferenceError(JourneymanError, RuntimeError):

@@ -9,6 +9,7 @@ PURPOSE_OF_EXTRA = {
     "plot": "pictures",
     "tables": "data frames and Parquet files",
     "mcmc": "NUTS sampling and its diagnostics",
+    "minari": "Minari datasets",
 }
 
 

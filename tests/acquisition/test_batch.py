@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from acquisition.exact import information, small_posterior
+from acquisition.exact import information, reweighted, small_posterior
 
 from journeyman.acquisition import ACQUISITIONS, choose_batch, score
 from journeyman.errors import InputError
@@ -99,6 +99,11 @@ def test_costs_move_the_choice():
     costs = np.ones(4)
     costs[best] = 100.0
     assert choose_batch(posterior, "reward_eig", 1, costs=costs).states[0] != best
+
+
+def test_all_weight_on_one_sample_is_said():
+    batch = choose_batch(reweighted(small_posterior(0), np.eye(6)[2]), "reward_eig", 2)
+    assert any("nearly all weight lies on one of 6 samples" in warning for warning in batch.warnings)
 
 
 def test_bad_input():

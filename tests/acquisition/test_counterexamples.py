@@ -162,7 +162,7 @@ class TestBandit:
         assert scores.details["num_halvings"] == 1
         assert scores.details["edges"] == [0.25, 0.5]
         assert scores.values.min() > 0.01
-        assert any("halved 1 times" in warning for warning in scores.warnings)
+        assert any("halved once" in warning for warning in scores.warnings)
 
     def test_not_when_nothing_is_at_stake(self):
         posterior = prior_of("bandit")

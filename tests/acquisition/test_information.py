@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from acquisition.exact import (
@@ -49,6 +51,8 @@ def test_warning_near_the_ceiling():
     assert any("half of the 2.08" in warning for warning in near.warnings)  # log 8
     many = infer(world.problem, (), "smc", num_particles=1000)
     assert score(many, "reward_eig").warnings == ()
+    one = replace(many, weights=np.eye(1000)[0])  # nothing left to learn is another warning
+    assert not any("at most" in warning for warning in score(one, "reward_eig").warnings)
     atoms = small_posterior(0)  # 6 atoms: their information is no estimate
     assert score(atoms, "reward_eig", kind="trajectory", length=3).warnings == ()
 

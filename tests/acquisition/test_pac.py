@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from acquisition.exact import averaged_score, local_information, small_posterior, trajectory_information
@@ -116,6 +118,7 @@ def test_a_given_apprentice_is_the_one_in_question():
         ({"policy": [9, 9, 9, 9]}, "a policy must choose available actions"),
         ({"epsilon": 0.0}, "epsilon must be positive and finite, got 0.0"),
         ({"epsilon": -1.0}, "epsilon must be positive and finite, got -1.0"),
+        ({"occupancy": "no"}, "occupancy must be True or False, got 'no'"),
         ({"estimator": "exact"}, "estimator must be one of chain, nested, factorised, got 'exact'"),
     ],
 )
@@ -126,8 +129,6 @@ def test_bad_input(options, message):
 
 def test_unqueryable_regret_is_said():
     """All regret lies where nobody may ask and answers elsewhere say nothing about it: a warning, not silence."""
-    from dataclasses import replace
-
     posterior = infer(make_world("brown-two-state").problem, (), "enumerate")
     problem = replace(posterior.problem, queryable=np.array([True, False]))
     one_sided = replace(posterior, problem=problem)
@@ -135,3 +136,10 @@ def test_unqueryable_regret_is_said():
     scores = score(known, "pac_eig", epsilon=1.0)
     assert scores.values[0] == pytest.approx(0.0, abs=ROUNDING)
     assert any("Make more states queryable" in warning for warning in scores.warnings)
+
+
+def test_regret_that_is_all_but_impossible_is_not_worth_a_warning():
+    posterior = infer(make_world("regret-eig-trap").problem, (), "enumerate")
+    scores = score(replace(posterior, weights=np.array([1.0 - 1e-12, 1e-12])), "pac_eig")
+    assert scores.details["num_halvings"] == 0
+    assert not any("although that may be epsilon" in warning for warning in scores.warnings)

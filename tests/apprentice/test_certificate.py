@@ -105,12 +105,21 @@ def test_exact_posteriors_have_no_sampling_error():
 def test_a_chosen_policy_is_certified_on_other_samples():
     """Gaps of 8 samples each differ between halves: what is chosen on one is wrong on the other."""
     gaps = np.r_[np.linspace(1.0, 2.0, 200), -np.linspace(1.0, 2.0, 200)]
+    posterior = two_actions(gaps, diagnostics=Diagnostics(0.0, distinct_ancestors=50, chain_length=8))
     for choose in APPRENTICES:
-        certificate = certify(two_actions(gaps), None, 0.5, 0.1, choose=choose)
+        certificate = certify(posterior, None, 0.5, 0.1, choose=choose)
         assert certificate.policy.tolist() == [0]
         assert (certificate.p_hat, certificate.num_samples) == (1.0, 200)
         assert certificate.policy_source == choose
-    assert certify(two_actions(gaps), [0], 0.5, 0.1).p_hat == pytest.approx(0.5)
+    assert certify(posterior, [0], 0.5, 0.1).p_hat == pytest.approx(0.5)
+
+
+def test_the_order_of_draws_does_not_bias_the_halves():
+    """Sorted draws: the first half of them would choose another policy, and the second half never sees it fail."""
+    certificate = certify(two_actions(np.linspace(-1.0, 3.0, 400)), None, 0.5, 0.2)
+    assert certificate.policy.tolist() == [0]
+    # an eighth of the gaps is -0.5 or less; 4 binomial standard errors of 200 draws
+    assert abs(certificate.p_hat - 0.125) < 4 * np.sqrt(0.125 * 0.875 / 200)
 
 
 def test_every_state_implies_a_small_regret_from_every_state():
@@ -264,6 +273,11 @@ def test_bad_input(arguments, message):
     given = {"policy": [0], "epsilon": 1.0, "delta": 0.1} | arguments
     with pytest.raises(InputError, match=message):
         certify(two_actions(mixed(0, 100)), given.pop("policy"), given.pop("epsilon"), given.pop("delta"), **given)
+
+
+def test_a_problem_is_no_posterior():
+    with pytest.raises(InputError, match="posterior must be a Posterior, got Problem"):
+        certify(two_actions([1.0]).problem, [0], 1.0, 0.1)
 
 
 def test_a_world_without_choice_is_certified_at_once():

@@ -103,6 +103,39 @@ def test_an_event_that_sticks_to_chains_counts_little():
     assert effective_size_of(chains_of(rng.normal(size=(4, 500))), hits.ravel(), 0.95).value == 1.0
 
 
+def test_weights_of_chains_count():
+    """Reweighted chains are worth less: of draws that are independent, what Kish's size says."""
+    rng = np.random.default_rng(6)
+    draws, hits = rng.normal(size=(4, 1000)), rng.random(4000) < 0.3
+    chains = chains_of(draws)
+    for weights in (rng.random(4000) ** 8, np.r_[np.ones(40), np.full(3960, 1e-9)]):
+        posterior = replace(chains.posterior, weights=weights / weights.sum())
+        kish = 1.0 / (posterior.weights**2).sum()
+        for event in (hits, np.zeros(4000, dtype=bool)):
+            size = effective_size_of(sample_set(posterior), event, 0.95).value
+            assert 0.5 * kish < size <= kish * (1.0 + 1e-9)  # the smallest of several that are each 10 to 20 % off
+
+
+def test_draws_from_chains_are_worth_no_more_than_the_chains():
+    rng = np.random.default_rng(7)
+    diagnostics = Diagnostics(0.0, ess_bulk=90.0, ess_tail=60.0)
+    posterior = posterior_of(rng.normal(size=2000), method="policywalk", chains=(4, 500), diagnostics=diagnostics)
+    resampled = sample_set(posterior.resample(rng, 1000))
+    size = effective_size_of(resampled, np.zeros(1000, dtype=bool), 0.95)
+    assert size == (60.0, "the chains that the samples were drawn from")
+    for half in halves(resampled):
+        assert effective_size_of(half, np.zeros(half.posterior.num_samples, dtype=bool), 0.95).value < 35.0
+
+
+def test_repetitions_of_a_net_count_once():
+    rng = np.random.default_rng(8)
+    net = posterior_of(rng.normal(size=8000), rng.random(8000) ** 40, method="enumerate")
+    kish = 1.0 / (net.weights**2).sum()
+    resampled = sample_set(net.resample(rng, 8000))
+    size = effective_size_of(resampled, np.zeros(8000, dtype=bool), 0.95).value
+    assert size == pytest.approx(kish, rel=0.1)  # systematic: each is repeated as its weight says, within one
+
+
 def test_few_groups_make_the_spread_uncertain():
     """A net has 8 shifts: Student's t widens what their spread says."""
     rng = np.random.default_rng(5)
@@ -127,6 +160,10 @@ def test_halves_share_no_group():
     first, second = halves(chains)
     assert (first.posterior.chains, second.posterior.chains) == ((1, 10), (2, 10))
     np.testing.assert_array_equal(second.posterior.theta[0], chains.posterior.theta[10])
+    sorted_draws = sample_set(posterior_of(np.repeat(np.arange(100.0), 3)))
+    first, second = halves(sorted_draws)
+    assert not set(first.posterior.theta.ravel()) & set(second.posterior.theta.ravel())  # copies stay together
+    assert abs(first.posterior.theta.mean() - second.posterior.theta.mean()) < 4 * np.sqrt(2 / 50 * 100**2 / 12)
     first, second = halves(chains_of(np.arange(10.0)[None]))  # a single chain: its two ends
     assert (first.posterior.chains, second.posterior.chains) == ((1, 5), (1, 5))
 

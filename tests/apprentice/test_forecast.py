@@ -103,6 +103,8 @@ def test_quartiles_count_runs_without_an_answer_as_late():
         ({"max_demonstrations": 0}, "max_demonstrations must be"),
         ({"method": "guess"}, "method must be one of auto, reweight, smc"),
         ({"confidence": 0.0}, "confidence must lie"),
+        ({"scope": "some"}, "scope must be one of initial, every_state, got 'some'"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
     ],
 )
 def test_bad_options(options, message):

@@ -114,6 +114,13 @@ def test_bad_numbers_are_refused(spec, replications, workers):
         run(spec, replications, num_workers=workers)
 
 
+def test_settings_that_cannot_be_run_leave_no_file(tmp_path):
+    path = tmp_path / "run.jsonl"
+    with pytest.raises(InputError, match="num_particles must be a whole number of at least 100, got 10"):
+        run(CalibrationSpec(world="jail", method_options={"num_particles": 10}), 2, path)
+    assert not path.exists()
+
+
 RUN = """
 import sys
 from calibration.problems import choice_problem

@@ -28,8 +28,9 @@ GRID = {"world": "random-grid", "world_options": {"size": 4, "terminals": "indep
         ({"world": "jail", "kind": "trajectory"}, "length of a trajectory query"),
         ({"world": "jail", "length": 3}, "length must be left out for kind 'state'"),
         ({"world": "jail", "assumed_beta_factor": 0.0}, "assumed_beta_factor must be positive"),
-        ({"world": "jail", "parameters": (0, 3)}, "parameters must be different indices below 3"),
-        ({"world": "jail", "parameters": (1, 1)}, "parameters must be different indices below 3"),
+        ({"world": "jail", "parameters": (0, 3)}, "parameters must be one or more different indices below 3"),
+        ({"world": "jail", "parameters": ()}, "parameters must be one or more different indices below 3"),
+        ({"world": "jail", "parameters": (1, 1)}, "parameters must be one or more different indices below 3"),
     ],
 )
 def test_mistakes_are_refused_before_any_work(changes, message):

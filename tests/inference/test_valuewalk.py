@@ -16,7 +16,7 @@ from journeyman.inference.valuewalk import MAX_PARAMETERS, kernels, refusal
 from journeyman.inference.valuewalk.space import ValueWalk, rewards_of_values, space_of, values_of_rewards
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
-from journeyman.rewards import Normal, PerState
+from journeyman.rewards import Normal, PerState, PerStateAction, Uniform
 from journeyman.worlds import make_world
 
 KINDS = [
@@ -265,6 +265,40 @@ def test_refusals_and_bad_options():
     large = make_world("random-grid", 0, size=45, terminals="independent").problem
     assert large.reward_model.num_parameters > MAX_PARAMETERS
     assert "at most 2000 parameters, got 2025" in str(refusal(large))
+
+
+@pytest.mark.parametrize("jacobian", ["no", 0, None])
+def test_a_jacobian_is_there_or_not(jacobian):
+    with pytest.raises(InputError, match="jacobian must be True or False"):
+        infer(grid_problem().problem, (), "valuewalk", jacobian=jacobian)
+
+
+COLLINEAR = [  # actions of a state tie all at once; states 0, 1 and 2 share that plane
+    [[0.0, 0.8, 0.2], [0.0, 0.5, 0.5], [0.0, 0.2, 0.8]],
+    [[0.1, 0.7, 0.2], [0.1, 0.4, 0.5], [0.3, 0.3, 0.4]],
+    [[0.0, 0.6, 0.4], [0.0, 0.4, 0.6], [1.0, 0.0, 0.0]],
+]
+TWINS = [[[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]] * 3  # three states with the same rows
+ONE_STATE = [[[1.0], [1.0], [1.0]]]
+EDGES = {
+    "collinear": (COLLINEAR, PerState, Normal(3, 0.0, 3.0), 0.9),
+    "collinear, uniform": (COLLINEAR, PerState, Uniform(3, -3.0, 3.0), 0.9),
+    "collinear, patient": (COLLINEAR, PerState, Normal(3, 0.0, 1.0), 0.999),
+    "twins, uniform": (TWINS, PerState, Uniform(3, 0.0, 1.0), 0.95),
+    "one state": (ONE_STATE, PerState, Normal(1, 1.0, 2.0), 0.9),
+    "one state, rewards of actions": (ONE_STATE, PerStateAction, Uniform(3, -1.0, 2.0), 0.9),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_agrees_with_enumeration_where_planes_meet(name):
+    rows, model, prior, discount = EDGES[name]
+    mdp = FiniteMDP.from_dense(np.array(rows), layout="SAS", discount=discount)
+    problem = Problem(mdp, model(mdp.num_states, mdp.num_actions), prior, 1.5)
+    answers = [Demonstration.annotation(state % mdp.num_states, action) for state, action in ((0, 1), (1, 0), (2, 0))]
+    exact = infer(problem, answers, "enumerate")
+    posterior = infer(problem, answers, "valuewalk", num_draws=2000, seed=1)
+    assert errors_off(posterior, exact_like_chains(exact)) < 5  # at most 6 numbers: a chance of 4e-6
 
 
 def test_presets_are_those_of_policywalk():

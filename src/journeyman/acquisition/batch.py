@@ -18,7 +18,7 @@ from journeyman.acquisition.information import state_information
 from journeyman.acquisition.policies import kernel_policies, own_weights
 from journeyman.acquisition.registry import check_options, find_acquisition
 from journeyman.acquisition.scores import Rating, Setting, best_of
-from journeyman.acquisition.scoring import checked_costs, checked_setting
+from journeyman.acquisition.scoring import checked_costs, checked_setting, weight_warnings
 from journeyman.acquisition.trajectories import grow_from, trajectory_information, tree_uniforms
 from journeyman.inference.posterior import Posterior, systematic_resample
 from journeyman.types import FloatArray, IntArray, whole_number
@@ -103,7 +103,7 @@ def choose_batch(
         states.append(int(setting.states[best]))
         gains.append(float(values[best] / prices[best]))
         histories = answered(posterior, setting, histories, states[-1], step)
-    return Batch(name, np.array(states), np.array(gains), rating.warnings)
+    return Batch(name, np.array(states), np.array(gains), (*weight_warnings(posterior), *rating.warnings))
 
 
 def expected_values(

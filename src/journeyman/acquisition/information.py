@@ -22,6 +22,8 @@ from journeyman.rewards import Discrete
 from journeyman.threads import run_chunks
 from journeyman.types import FloatArray
 
+NO_INFORMATION = 1e-6  # nats, below which a score counts as 0
+
 
 def rate_reward_eig(posterior: Posterior, setting: Setting, *, estimator: str = "chain") -> Rating:
     """Rate what an answer tells about the reward: I(tau; r), in nats.
@@ -84,7 +86,7 @@ def ceiling_warnings(posterior: Posterior, values: FloatArray) -> tuple[str, ...
     if isinstance(posterior.problem.prior, Discrete) or not values.size:
         return ()
     ceiling = float(entr(posterior.weights).sum())
-    if not float(values.max()) > 0.5 * ceiling:
+    if not float(values.max()) > max(0.5 * ceiling, NO_INFORMATION):
         return ()
     return (
         f"the largest information is {values.max():.2f} nats, more than half of the {ceiling:.2f} that "

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from journeyman.acquisition.classes import Classes, packed, refined
-from journeyman.acquisition.information import rate_information
+from journeyman.acquisition.information import NO_INFORMATION, rate_information
 from journeyman.acquisition.policies import state_chunks
 from journeyman.acquisition.scores import Rating, Setting
 from journeyman.apprentice.policies import most_likely_optimal
@@ -30,7 +30,7 @@ from journeyman.types import FloatArray, IntArray, float_array
 SCOPES = ("local", "joint")
 EDGES = (0.5, 1.0)
 IR_EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
-NO_INFORMATION = 1e-6  # nats, below which a score counts as 0
+NO_CHANCE = 1e-9  # of a large regret: smaller than any limit of a certificate, and than what an answer could show
 MAX_HALVINGS = 20
 
 
@@ -66,12 +66,14 @@ def rate_pac_eig(
     """
     if scope not in SCOPES:
         raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}. Leave it out for 'local'.")
+    if not isinstance(occupancy, bool | np.bool_):
+        raise InputError(f"occupancy must be True or False, got {occupancy!r}. Leave it out for the default.")
     unit = (1.0 - posterior.problem.mdp.discount) * setting.epsilon
     limits = unit * checked_edges(edges)
     mdp = posterior.problem.mdp
     chosen = most_likely_optimal(posterior) if policy is None else checked_policies(mdp, policy)
     factors = occupancy_of(mdp, chosen) if occupancy else np.ones(mdp.num_states)
-    can_fail = bool((posterior.weights @ (regrets(posterior, chosen) >= setting.epsilon)) > 0.0)
+    can_fail = bool((posterior.weights @ (regrets(posterior, chosen) >= setting.epsilon)) > NO_CHANCE)
     for num_halvings in range(MAX_HALVINGS + 1):
         scaled = limits / 2.0**num_halvings
         classes = regret_classes(posterior, setting, chosen, factors, scaled, is_joint=scope == "joint")
@@ -158,7 +160,8 @@ def _warnings(values: FloatArray, num_halvings: int, can_fail: bool) -> tuple[st
             "no answer tells anything about the apprentice's regret, although that may be epsilon or more. "
             "Make more states queryable, or ask by 'expected_regret'.",
         )
+    times = "once" if num_halvings == 1 else f"{num_halvings} times"
     return (
-        f"all scores were 0 although the regret may be epsilon or more: the edges were halved {num_halvings} times. "
+        f"all scores were 0 although the regret may be epsilon or more: the edges were halved {times}. "
         "Many small regrets add up here.",
     )

@@ -10,7 +10,7 @@ from journeyman.acquisition.scores import Rating, Scores, Setting
 from journeyman.apprentice.policies import checked_epsilon
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.expert import KINDS
-from journeyman.inference.posterior import Posterior
+from journeyman.inference.posterior import Posterior, checked_posterior
 from journeyman.inference.weights import effective_size
 from journeyman.problem import Problem
 from journeyman.threads import resolve_num_threads
@@ -97,8 +97,7 @@ def checked_setting(
     num_threads: int | None,
 ) -> Setting:
     """Return the setting of a question, or say what is wrong with it."""
-    if not isinstance(posterior, Posterior):
-        raise InputError(f"posterior must be a Posterior, got {type(posterior).__name__}. Make one with infer().")
+    checked_posterior(posterior)
     if kind not in KINDS:
         raise InputError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}. Leave it out for 'state'.")
     if kind not in find_acquisition(name).kinds:

@@ -16,16 +16,15 @@ from numpy.typing import ArrayLike
 
 from journeyman.apprentice.certificate_text import certificate_text
 from journeyman.apprentice.effective import effective_size_of, upper_bound
-from journeyman.apprentice.failures import StateContribution, failures_of, top_states_of
+from journeyman.apprentice.failures import StateContribution, checked_scope, failures_of, top_states_of
 from journeyman.apprentice.policies import APPRENTICES, checked_epsilon
 from journeyman.apprentice.sample_sets import SampleSet, halves, sample_set
 from journeyman.apprentice.sensitivity import BetaSensitivity, beta_sensitivity
 from journeyman.apprentice.verdict import Claim, Estimate, assumptions, checked_share, verdict_of
 from journeyman.errors import InputError
-from journeyman.inference.posterior import Posterior, weighted_quantile
+from journeyman.inference.posterior import Posterior, checked_posterior, weighted_quantile
 from journeyman.types import AnyArray, read_only
 
-SCOPES = ("initial", "every_state")
 DEFAULT_APPRENTICE = "expected_return"
 QUANTILE_LEVELS = (0.5, 0.9, 0.95, 0.99)
 STATUSES = ("holds", "undecided", "fails", "refused")
@@ -130,13 +129,12 @@ def certify(
     """
     epsilon, delta = checked_epsilon(epsilon), checked_share(delta, "delta", "It is the chance of failure you accept.")
     confidence = checked_share(confidence, "confidence", "0.95 is usual.")
-    if scope not in SCOPES:
-        raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}. Leave it out for 'initial'.")
+    checked_scope(scope)
     if policy is not None and choose is not None:
         raise InputError(
             f"policy must be None if choose says how to find one, got both ({choose!r}). Drop one of them."
         )
-    samples = sample_set(posterior)
+    samples = sample_set(checked_posterior(posterior))
     source, doubts = "given", posterior.warnings
     if policy is None:
         source = checked_apprentice(choose or DEFAULT_APPRENTICE)

@@ -17,10 +17,10 @@ HEADLINES = {
 }
 
 
-def certificate_text(certificate: "Certificate") -> str:
-    """Return the certificate as lines of at most 100 characters."""
-    lines = [HEADLINES[certificate.status], _claim(certificate), ""]
-    lines += _numbers(certificate)
+def certificate_text(certificate: "Certificate", width: int = WIDTH) -> str:
+    """Return the certificate as lines of at most `width` characters."""
+    lines = [HEADLINES[certificate.status], claim_sentence(certificate), ""]
+    lines += number_sentences(certificate)
     for title, items in (
         ("Why", certificate.reasons),
         ("What would help", certificate.advice),
@@ -28,10 +28,11 @@ def certificate_text(certificate: "Certificate") -> str:
     ):
         if items:
             lines += ["", f"{title}:", *(f"- {item}" for item in items)]
-    return "\n".join(part for line in lines for part in _wrapped(line))
+    return "\n".join(part for line in lines for part in _wrapped(line, width))
 
 
-def _claim(certificate: "Certificate") -> str:
+def claim_sentence(certificate: "Certificate") -> str:
+    """Return what the certificate says, or would say if it held."""
     sure = percent(1.0 - certificate.delta)
     start = "from the initial states" if certificate.scope == "initial" else "from every state it may start in"
     subject = "The policy loses" if certificate.holds else "It would say: the policy loses"
@@ -41,7 +42,8 @@ def _claim(certificate: "Certificate") -> str:
     )
 
 
-def _numbers(certificate: "Certificate") -> list[str]:
+def number_sentences(certificate: "Certificate") -> list[str]:
+    """Return the numbers behind the claim, a sentence each."""
     c = certificate
     event = f"losing {c.epsilon:.4g} or more"
     if c.scope == "every_state":
@@ -74,6 +76,6 @@ def _numbers(certificate: "Certificate") -> list[str]:
     return lines
 
 
-def _wrapped(line: str) -> list[str]:
+def _wrapped(line: str, width: int) -> list[str]:
     indent = "  " if line.startswith("- ") else ""
-    return textwrap.wrap(line, WIDTH, subsequent_indent=indent) or [""]
+    return textwrap.wrap(line, width, subsequent_indent=indent) or [""]

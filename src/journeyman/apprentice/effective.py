@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
 
-from journeyman.apprentice.sample_sets import SampleSet
+from journeyman.apprentice.sample_sets import SampleSet, distinct_labels
 from journeyman.extras import require
 from journeyman.inference.diagnostics import summarise_chains
 from journeyman.types import BoolArray, FloatArray, IntArray
@@ -67,14 +67,17 @@ def effective_size_of(samples: SampleSet, is_hit: BoolArray, confidence: float) 
     """
     if samples.kind == "chains":
         return _of_chains(samples, is_hit)
-    weights = samples.posterior.weights
-    origin = int(np.unique(samples.posterior.theta, axis=0).shape[0])
-    groups = np.arange(len(weights)) if samples.kind == "net" else samples.labels
+    weights, diagnostics = samples.posterior.weights, samples.posterior.diagnostics
+    distinct = distinct_labels(samples.posterior)
+    groups = distinct if samples.kind == "net" else samples.labels
     sizes = [EffectiveSize(_kish(weights, groups), "the spread of the weights")]
-    sizes.append(EffectiveSize(float(origin), "the number of distinct samples"))
+    sizes.append(EffectiveSize(float(distinct.max() + 1), "the number of distinct samples"))
     sizes.append(EffectiveSize(_between_groups(samples, is_hit, confidence), "the spread between independent groups"))
     if samples.max_ancestors is not None:
         sizes.append(EffectiveSize(float(samples.max_ancestors), "the number of distinct ancestors"))
+    for size in (diagnostics.ess_bulk, diagnostics.ess_tail):
+        if size is not None:  # draws that were chains once: their order is lost, what it told is not
+            sizes.append(EffectiveSize(max(size, 1.0), "the chains that the samples were drawn from"))
     return min(sizes)
 
 
@@ -102,20 +105,28 @@ def _between_groups(samples: SampleSet, is_hit: BoolArray, confidence: float) ->
 
 
 def _of_chains(samples: SampleSet, is_hit: BoolArray) -> EffectiveSize:
-    """Return the smallest of bulk and tail (over parameters) and of the event's own size, at most the draws."""
+    """Return the smallest of bulk and tail (over parameters) and of the event's own size, at most the draws.
+
+    Weights, where draws have been reweighted, lower all of these as they lower Kish's size; the event's own is
+    p (1 - p) / var, with the variance of the weighted mean of the draws as they follow each other.
+    """
     posterior = samples.posterior
     assert posterior.chains is not None
-    shape = posterior.chains
+    shape, weights = posterior.chains, posterior.weights
     summary = summarise_chains(posterior.theta.reshape(*shape, -1))
+    kept = _kish(weights, np.arange(len(weights)))
+    share = kept / posterior.num_samples
     sizes = [
-        EffectiveSize(summary.ess_bulk, "the bulk of the slowest parameter"),
-        EffectiveSize(summary.ess_tail, "the tails of the slowest parameter"),
-        EffectiveSize(float(posterior.num_samples), "the number of draws"),
+        EffectiveSize(share * summary.ess_bulk, "the bulk of the slowest parameter"),
+        EffectiveSize(share * summary.ess_tail, "the tails of the slowest parameter"),
+        EffectiveSize(kept, "the number of draws" if share > 0.999 else "the spread of the weights"),
     ]
-    hits = is_hit.reshape(shape).astype(np.float64)
-    if np.ptp(hits) > 0.0:
+    hits, chance = is_hit.reshape(shape).astype(np.float64), float(weights @ is_hit)
+    if 0.0 < chance < 1.0 and np.ptp(hits) > 0.0:
         own = 1.0
         if shape[1] >= 4 and (np.ptp(hits, axis=1) > 0.0).any():
-            own = float(require("arviz", "mcmc").ess({"hit": hits}, method="mean")["hit"])
+            terms = posterior.num_samples * weights.reshape(shape) * (hits - chance)
+            own = float(require("arviz", "mcmc").ess({"hit": terms}, method="mean")["hit"])
+            own *= chance * (1.0 - chance) / float((terms**2).mean())
         sizes.append(EffectiveSize(own if np.isfinite(own) else 1.0, "the event's own autocorrelation"))
     return min(sizes)

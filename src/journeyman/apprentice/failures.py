@@ -7,11 +7,13 @@ from numpy.typing import ArrayLike
 
 from journeyman.apprentice.least_risky import is_failing
 from journeyman.apprentice.regret import immediate_regrets, regrets, state_regrets
+from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp.policies import occupancy
 from journeyman.types import BoolArray, FloatArray
 
 NUM_TOP_STATES = 5
+SCOPES = ("initial", "every_state")
 
 
 class StateContribution(NamedTuple):
@@ -55,6 +57,13 @@ def top_states_of(posterior: Posterior, policy: ArrayLike, epsilon: float, scope
         for s in order.tolist()
         if added[s] > 0.0
     )
+
+
+def checked_scope(scope: str) -> str:
+    """Return a scope of certificates, or say which there are."""
+    if scope not in SCOPES:
+        raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}. Leave it out for 'initial'.")
+    return scope
 
 
 def _threshold(posterior: Posterior, epsilon: float) -> float:

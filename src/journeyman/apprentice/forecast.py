@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from journeyman.apprentice.effective import effective_size_of, upper_bound
-from journeyman.apprentice.failures import failures_of
+from journeyman.apprentice.failures import checked_scope, failures_of
 from journeyman.apprentice.policies import checked_epsilon, expected_return
 from journeyman.apprentice.regret import regret_contributions
 from journeyman.apprentice.sample_sets import sample_set
@@ -20,7 +20,7 @@ from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.inference import smc
 from journeyman.inference.particles import Particles
-from journeyman.inference.posterior import Posterior
+from journeyman.inference.posterior import Posterior, checked_posterior
 from journeyman.inference.progress import progress_bar
 from journeyman.rewards import Discrete
 from journeyman.types import FloatArray, whole_number
@@ -103,11 +103,13 @@ def demonstrations_needed(
     """
     epsilon, delta = checked_epsilon(epsilon), checked_share(delta, "delta", "It is the chance of failure you accept.")
     confidence = checked_share(confidence, "confidence", "0.95 is usual.")
+    checked_scope(scope)
+    whole_number(seed, "seed", 0)
     whole_number(num_runs, "num_runs", MIN_RUNS, "Fewer say little about the median.")
     whole_number(max_demonstrations, "max_demonstrations", 1)
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}. Leave it out for 'auto'.")
-    if not posterior.problem.queryable.any():
+    if not checked_posterior(posterior).problem.queryable.any():
         raise InputError("there must be a state that may be asked about, got none. Make some of them queryable.")
     choose_fn = choose_fn or most_costly_state
     is_discrete = isinstance(posterior.problem.prior, Discrete)
@@ -151,7 +153,7 @@ def _simulated_run(
     for count in range(max_demonstrations + 1):
         verdict = is_certified(belief)
         if verdict is None:
-            return "too few samples fit the answers"
+            return "too few samples fit the answers" if count else "too few samples to begin with"
         if verdict:
             return count
         if count < max_demonstrations:

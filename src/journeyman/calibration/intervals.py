@@ -32,23 +32,30 @@ def is_covered(levels: FloatArray, chance: float) -> FloatArray:
 
 def coverage(levels: FloatArray, chance: float) -> Coverage:
     """Return the coverage of one quantity from its levels `[N]`, with Clopper and Pearson's exact interval."""
-    covered = is_covered(levels, chance)
-    hits, total = int(covered.sum()), len(covered)
+    hits = int(is_covered(levels, chance).sum())
+    return Coverage(chance, hits / len(levels), *_exact_interval(hits, len(levels)))
+
+
+def _exact_interval(hits: int, total: int) -> tuple[float, float]:
     tail = (1.0 - CONFIDENCE) / 2.0
     low = 0.0 if hits == 0 else float(stats.beta.ppf(tail, hits, total - hits + 1))
     high = 1.0 if hits == total else float(stats.beta.isf(tail, hits + 1, total - hits))
-    return Coverage(chance, hits / total, low, high)
+    return low, high
 
 
 def pooled_coverage(levels: FloatArray, chance: float) -> Coverage:
     """Return the coverage over several quantities from their levels `[N, Q]`.
 
     Quantities of one replication depend on each other, replications do not: the interval is that of the mean of N
-    shares, by their standard error, and never narrower than the binomial one of all N Q answers.
+    shares, by their standard error (Student's t), and holds the exact binomial one of all N Q answers: where all of few
+    intervals hold the truth, the standard error is 0.
     """
-    shares = is_covered(levels, chance).mean(axis=1)
-    share = float(shares.mean())
-    binomial = share * (1.0 - share) / levels.size
-    variance = float(shares.var(ddof=1)) / len(shares) if len(shares) > 1 else 0.25
-    half = float(stats.norm.isf((1.0 - CONFIDENCE) / 2.0)) * float(np.sqrt(max(variance, binomial)))
-    return Coverage(chance, share, max(0.0, share - half), min(1.0, share + half))
+    covered = is_covered(levels, chance)
+    shares = covered.mean(axis=1)
+    share, size = float(shares.mean()), len(shares)
+    low, high = _exact_interval(int(covered.sum()), covered.size)
+    half = 1.0
+    if size > 1:
+        error = float(shares.std(ddof=1)) / np.sqrt(size)
+        half = float(stats.t.isf((1.0 - CONFIDENCE) / 2.0, size - 1)) * error
+    return Coverage(chance, share, max(0.0, min(low, share - half)), min(1.0, max(high, share + half)))

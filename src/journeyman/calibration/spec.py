@@ -160,9 +160,10 @@ def _checked_parameters(parameters: tuple[int, ...] | None, num_parameters: int)
         count = min(NUM_SPREAD, num_parameters)
         return tuple(np.linspace(0, num_parameters - 1, count).round().astype(int).tolist())
     chosen = tuple(whole_number(index, "a parameter to test", 0) for index in parameters)
-    if len(set(chosen)) < len(chosen) or any(index >= num_parameters for index in chosen):
+    if not chosen or len(set(chosen)) < len(chosen) or max(chosen) >= num_parameters:
         raise InputError(
-            f"parameters must be different indices below {num_parameters}, got {parameters}. Leave them out for five."
+            f"parameters must be one or more different indices below {num_parameters}, got {parameters}. "
+            "Leave them out for five."
         )
     return chosen
 

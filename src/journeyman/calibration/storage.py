@@ -78,7 +78,12 @@ def appended(spec: CalibrationSpec, path: Path) -> Iterator[tuple[dict[int, Repl
             os.truncate(path, num_bytes)
         else:
             append(file, header_of(spec))
-        yield done, file
+        try:
+            yield done, file
+        except InputError:
+            if not done:  # settings that no replication can be done with: there is nothing to go on with
+                path.unlink()
+            raise
 
 
 def append(file: TextIO, record: dict[str, Any]) -> None:

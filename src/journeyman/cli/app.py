@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from journeyman.cli import bound, calibrate, infer, scores, worlds
+from journeyman.cli import bound, calibrate, check, demo, infer, init, run, scores, study, worlds
 from journeyman.errors import JourneymanError
 
 HELP = """Learn what an expert wants from few demonstrations, and know when to stop asking.
@@ -25,11 +25,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a bug keeps its ordinary traceback
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command(help=demo.HELP, epilog=demo.EPILOG)(demo.demo)
 app.add_typer(worlds.app, name="worlds")
+app.add_typer(study.app, name="study")
 app.command(help=bound.HELP, epilog=bound.EPILOG)(bound.bound)
+app.command(help=init.HELP, epilog=init.EPILOG)(init.init)
+app.command(help=check.HELP, epilog=check.EPILOG)(check.check)
 app.command(help=infer.HELP, epilog=infer.EPILOG)(infer.infer)
 app.command(help=calibrate.HELP, epilog=calibrate.EPILOG)(calibrate.calibrate)
 app.command(help=scores.HELP, epilog=scores.EPILOG)(scores.scores)
+app.command(help=run.HELP, epilog=run.EPILOG)(run.run)
 
 
 def print_version(is_asked: bool) -> None:

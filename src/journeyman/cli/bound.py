@@ -74,5 +74,5 @@ def bound_lines(found: list[Any], entropy: float, epsilon: float, delta: float) 
             f"  some answer tells at least {entry.eig_min:.4g} nats (EIG_min)",
             f"  expected number of answers: at most {entry.expected_steps:.4g}",
         ]
-    lines += ["", "These hold in the worst case. In practice far fewer answers are needed."]
+    lines += ["", "Bounds hold in the worst case. In practice far fewer answers are needed."]
     return lines

@@ -39,7 +39,7 @@ def calibrate(
         str | None, typer.Option(metavar="FILE.py:NAME", help="A Problem in a Python file, or a function giving one.")
     ] = None,
     inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method, such as smc.")] = "smc",
-    replications: Annotated[int, typer.Option(help="How many; 500 find mistakes of a tenth of an sd.")] = 200,
+    replications: Annotated[int, typer.Option(help="How many; 500 find means off by a quarter of an sd.")] = 200,
     demonstrations: Annotated[int, typer.Option(help="Answers of the expert per replication.")] = 20,
     length: Annotated[
         int | None, typer.Option(help="Ask for trajectories of up to so many steps instead of single actions.")
@@ -65,9 +65,12 @@ def calibrate(
     from journeyman.calibration import CalibrationSpec, load_run, run, summarise, summary_record
     from journeyman.report.calibration_table import describe_spec
     from journeyman.report.figures import checked_picture_path, save_figure
+    from journeyman.types import whole_number
 
     if png is not None:
         checked_picture_path(png)
+    whole_number(replications, "the number of replications", 1)
+    whole_number(workers, "the number of workers", 1)
     spec = CalibrationSpec(
         world=world,
         world_options={} if world is None else parse_options(world, option or []),

@@ -56,8 +56,10 @@ def infer(
 ) -> None:
     """Simulate demonstrations, infer, show, and write what was asked for."""
     from journeyman.inference import infer as infer_posterior
+    from journeyman.inference.arviz_export import write_netcdf
     from journeyman.report.figures import posterior_map, save_figure
     from journeyman.report.posterior_summary import posterior_record, summarise_posterior
+    from journeyman.report.words import counted
     from journeyman.worlds import make_world
 
     chosen = checked_settings(inference, settings or [])
@@ -80,7 +82,7 @@ def infer(
         write_netcdf(posterior.to_arviz(include_reward=True), netcdf)
         typer.echo(f"Draws written to {netcdf}", err=as_json)
     if png is not None:
-        title = f"{world.name}, seed {seed}: reward after {len(answers)} demonstrations, by {inference}"
+        title = f"{world.name}, seed {seed}: reward after {counted(len(answers), 'demonstration')}, by {inference}"
         save_figure(posterior_map(world.problem, posterior.mean_reward(), posterior.reward_std(), title=title), png)
         typer.echo(f"Picture written to {png}", err=as_json)
 
@@ -135,17 +137,3 @@ def check_places(png: Path | None, netcdf: Path | None) -> None:
     for path in (png, netcdf):
         if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
             raise InputError(f"a file must go where it can be written, got {str(path)!r}. Choose another place.")
-
-
-def write_netcdf(data: Any, path: Path) -> None:
-    """Write ArviZ data to a file, whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        data.to_netcdf(str(temporary))
-        os.replace(temporary, path)
-    except OSError as error:
-        raise InputError(
-            f"draws must go where they can be written, got {str(path)!r}: {error.strerror}. Choose another place."
-        ) from None
-    finally:
-        temporary.unlink(missing_ok=True)

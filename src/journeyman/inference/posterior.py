@@ -192,6 +192,13 @@ class Posterior:
         return to_arviz(self, **options)
 
 
+def checked_posterior(posterior: Any) -> Posterior:
+    """Return a Posterior, or say that it is none."""
+    if not isinstance(posterior, Posterior):
+        raise InputError(f"posterior must be a Posterior, got {type(posterior).__name__}. Make one with infer().")
+    return posterior
+
+
 def weighted_quantile(samples: FloatArray, weights: FloatArray, level: float) -> FloatArray:
     """Return the smallest value with at least `level` of the weight at or below it, per column of `[M, D]`."""
     order = np.argsort(samples, axis=0, kind="stable")

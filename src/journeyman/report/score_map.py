@@ -7,7 +7,9 @@ import numpy as np
 
 from journeyman.acquisition import Scores
 from journeyman.demonstrations import Demonstration
+from journeyman.extras import require
 from journeyman.inference import Posterior
+from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing import add_legend, has_marks, make_figure, plain
 from journeyman.report.figures import state_map
 from journeyman.report.world_summary import without_nonfinite
@@ -15,6 +17,7 @@ from journeyman.types import FloatArray, IntArray
 from journeyman.worlds import World
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ROUNDING = 1e-12
@@ -49,52 +52,71 @@ class ScoreMap:
     @property
     def scale(self) -> float:
         """What to multiply scores by, so that the best has digits before or right after the point."""
-        largest = float(self.scores.values.max())
-        return next((scale for scale in SCALES if largest * scale >= 0.1), 1e6 if largest > 0 else 1.0)
+        return scale_of(self.scores.values)
 
     @property
     def scaled(self) -> FloatArray:
         """Scores `[S]` times the scale, without rounding errors around 0; NaN where a state may not be asked about."""
-        clean = np.where(np.abs(self.scores.values) < ROUNDING, 0.0, self.scores.values)
-        return np.where(np.isfinite(clean), clean * self.scale, np.nan)
+        return scaled_scores(self.scores.values)
 
     @property
     def unit(self) -> str:
         """Unit of the scaled scores in words."""
-        return f"{SCALES[self.scale]}{UNITS[self.scores.unit]}"
+        return unit_words(self.scores)
+
+
+def scale_of(values: FloatArray) -> float:
+    """Return what to multiply scores by, so that the best has digits before or right after the point."""
+    largest = float(values.max())
+    return next((scale for scale in SCALES if largest * scale >= 0.1), 1e6 if largest > 0 else 1.0)
+
+
+def scaled_scores(values: FloatArray) -> FloatArray:
+    """Return scores `[S]` times their scale, without rounding errors around 0; NaN where they are not finite."""
+    clean = np.where(np.abs(values) < ROUNDING, 0.0, values)
+    return np.where(np.isfinite(clean), clean * scale_of(values), np.nan)
+
+
+def unit_words(scores: Scores) -> str:
+    """Return the unit of scaled scores in words, such as "thousandths of nats"."""
+    return f"{SCALES[scale_of(scores.values)]}{UNITS[scores.unit]}"
 
 
 def score_figure(found: ScoreMap) -> "Figure":
     """Return a picture of the scores; the best state has a star, states that were asked about have a square."""
-    from journeyman.extras import require
-
     mdp, scores = found.world.problem.mdp, found.scores
     figure = make_figure(mdp, num_panels=1)
     ax = figure.add_subplot()
-    state_map(ax, mdp, found.scaled, label=f"score in {found.unit}", is_diverging=False)
+    draw_scores(ax, mdp, found.scaled, f"score in {found.unit}", np.flatnonzero(found.times_asked), int(found.order[0]))
     query = "" if scores.length is None else f", trajectories of {scores.length}"
     title = f"{found.world.name}, seed {found.world.seed}: {scores.name}{query}, {len(found.demonstrations)} asked"
     ax.set_title(plain(title), loc="left", fontsize=11)
+    add_legend(figure, mdp, None)
+    return figure
+
+
+def draw_scores(ax: "Axes", mdp: FiniteMDP, values: FloatArray, label: str, asked: IntArray, best: int) -> None:
+    """Draw scores `[S]` (NaN: may not be asked about), with a star at the best state and squares at those `asked`."""
+    state_map(ax, mdp, values, label=label, is_diverging=False)
     for text in ax.texts:
         text.set_visible(text.get_text() != "?")  # where nobody may be asked there is no number
-    asked, best = np.flatnonzero(found.times_asked), [int(found.order[0])]
     size = 6.0
     if mdp.grid is not None and has_marks(mdp):
         size = 7.0 * min(1.0, 12 / max(mdp.grid.num_rows, mdp.grid.num_columns))
         rows, columns = mdp.grid.places.T
         ax.plot(columns[asked] + 0.33, rows[asked] - 0.33, markersize=0.6 * size, **ASKED)
-        ax.plot(columns[best], rows[best] - 0.15, markersize=1.8 * size, **BEST)
+        ax.plot(columns[[best]], rows[[best]] - 0.15, markersize=1.8 * size, **BEST)
     elif mdp.grid is None:
         ax.plot(asked, np.zeros(len(asked)), markersize=0.8 * size, clip_on=False, **ASKED)
-        ax.plot(best, found.scaled[best], markersize=2.0 * size, clip_on=False, **BEST)
+        ax.plot([best], values[[best]], markersize=2.0 * size, clip_on=False, **BEST)
+        if not np.nanmax(values) > 0.0:
+            ax.set_ylim(0.0, 1.0)  # nothing to scale the axis by
     line = require("matplotlib.lines", "plot").Line2D
     handles = [line([], [], label="asked next", markersize=10, **BEST)]
     if asked.size:
         handles.append(line([], [], label="asked before", markersize=5, **ASKED))
     if mdp.grid is None or has_marks(mdp):
         ax.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 0.995), ncols=2, fontsize=8, frameon=False)
-    add_legend(figure, mdp, None)
-    return figure
 
 
 def score_record(found: ScoreMap) -> dict[str, Any]:

@@ -93,6 +93,8 @@ def infer_valuewalk(
     settings = chain_settings(preset, num_chains, num_warmup, num_draws, thin, target_accept, defaults=VALUE_DEFAULTS)
     if jumps not in JUMPS:
         raise InputError(f"jumps must be one of {', '.join(JUMPS)}, got {jumps!r}. Leave it out for 'refract'.")
+    if not isinstance(jacobian, bool):
+        raise InputError(f"jacobian must be True or False, got {jacobian!r}. Leave it out for True.")
     threads = resolve_num_threads(num_threads)
     target = Target(problem, counts, engine="dense")
     space = space_of(problem, target.model, JUMPS[jumps] if jacobian else IGNORE)

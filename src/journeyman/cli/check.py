@@ -1,0 +1,47 @@
+"""`journeyman check`: validate a problem file and explain what it means."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from journeyman.cli.worlds import print_json
+
+HELP = """Check a problem file, and explain what it means.
+
+Mistakes are named with file, line and what to write instead. If there are none, you read what the problem is: its \
+size, what can be reached and asked, and what beta means: how often such an expert would pick a best action, computed \
+on rewards that are drawn from your prior.
+"""
+EPILOG = (
+    "Example: [bold]journeyman init garden[/], then [bold]journeyman check garden/problem.toml[/]. "
+    "For scripts: [bold]journeyman check problem.toml --json[/]. Exit code 1 if the file is not usable."
+)
+
+
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A problem.toml, as `journeyman init` writes one.")],
+    seed: Annotated[int, typer.Option(help="Of the rewards that are drawn from the prior.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
+) -> None:
+    """Load the problem, compute what it means, and print it."""
+    from journeyman.problem_files import explain, load_problem
+    from journeyman.problem_files.explanation_text import explanation_lines
+
+    explanation = explain(load_problem(file), seed=seed)
+    if as_json:
+        print_json(explanation.to_record())
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    console.print(f"[bold]{file}[/] is a complete problem.", highlight=False, soft_wrap=True)
+    table = Table.grid(padding=(0, 2))
+    for title, sentence in explanation_lines(explanation):
+        table.add_row(f"[bold]{title}[/]", sentence)
+    console.print(table, highlight=False)
+    for warning in explanation.warnings:
+        console.print(f"[bold yellow]Look again:[/] {warning}", highlight=False)
+    study = file.with_name("my.study")
+    console.print(f"Next: [bold]journeyman study new {study} --problem {file}[/]", highlight=False, soft_wrap=True)

@@ -1,0 +1,213 @@
+"""`journeyman run`: let a learner ask a simulated expert until it may stop."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from journeyman.cli.calibrate import parse_settings
+from journeyman.cli.scores import parse_scoring_options
+from journeyman.cli.worlds import parse_options, print_json
+from journeyman.errors import InputError
+
+if TYPE_CHECKING:
+    from journeyman.learner import ActiveLearner, Simulation
+    from journeyman.learner.run_folder import RunFolder
+    from journeyman.worlds import World
+
+HELP = """Let a learner ask a simulated expert, one query after the other, until it may stop.
+
+After every answer the posterior is updated and the next query is the one that tells most. The run ends after --steps \
+answers, or when the certificate holds: the policy loses less than epsilon with a probability of at least 1 - delta, \
+confirmed on a fresh posterior. Everything is kept in a folder as it comes: stop at any time, and run the same command \
+again to go on.
+"""
+EPILOG = (
+    "Examples: [bold]journeyman run --world jail --seed 3 --epsilon 0.5 --out runs/jail[/] asks until it is sure. "
+    "[bold]journeyman run --world random-10x10 --acquisition active_var --steps 50 --no-stop --out runs/var[/] always "
+    "asks 50 times. [bold]journeyman run --problem problem.toml --out runs/mine[/] takes a problem of your own; the "
+    "true reward of its simulated expert is drawn from the prior. The folder holds settings.json, events.jsonl, "
+    "history.csv and certificate.json. Exit code 0 whether or not the certificate holds; 1 after an error; 130 if "
+    "stopped by Ctrl-C."
+)
+
+
+def run(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to keep the run in; the same one continues it.")],
+    world: Annotated[str | None, typer.Option(metavar="NAME", help="A world of [bold]journeyman worlds[/].")] = None,
+    problem: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A problem of your own (.toml) instead of a world.")
+    ] = None,
+    acquisition: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Acquisition function; default: pac_eig, or by the goal.")
+    ] = None,
+    inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method.")] = "smc",
+    steps: Annotated[int, typer.Option(metavar="N", help="Answers in all, at most.")] = 50,
+    batch: Annotated[int, typer.Option(metavar="K", help="Queries to choose at once.")] = 1,
+    query: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
+    length: Annotated[
+        int | None, typer.Option(metavar="L", help="Most steps of a trajectory; default: as the world says.")
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="Regret that is too much, in units of the reward.")] = 0.1,
+    delta: Annotated[float, typer.Option(help="Chance of it that is acceptable.")] = 0.1,
+    goal: Annotated[
+        str, typer.Option(help="policy: a certified policy; reward: to know the reward itself.")
+    ] = "policy",
+    seed: Annotated[int, typer.Option(help="Of the world, of the expert's noise, and of the learner.")] = 0,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Option of the world, such as beta=2; can be repeated."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Option of the inference method, such as num_particles=500."),
+    ] = None,
+    asking: Annotated[
+        list[str] | None,
+        typer.Option("--acquisition-set", metavar="KEY=VALUE", help="Option of the function, such as scope=joint."),
+    ] = None,
+    stop: Annotated[bool, typer.Option(help="Whether to stop when the goal is reached.")] = True,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads; default: all cores.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of words.")] = False,
+) -> None:
+    """Open the folder, go on from what it holds, and say what came of it."""
+    from journeyman.learner import LearnerSettings
+    from journeyman.learner.run_folder import open_run
+    from journeyman.types import whole_number
+
+    whole_number(steps, "steps", 0, "It is the number of answers.")
+    whole_number(batch, "batch", 1, "It is the number of queries to choose at once.")
+    instance = instance_of(world, problem, seed, option or [])
+    chosen = LearnerSettings(
+        acquisition=acquisition or "",
+        acquisition_options=parse_scoring_options(asking or []),
+        inference=inference,
+        inference_options=parse_settings(settings or []),
+        epsilon=epsilon,
+        delta=delta,
+        query=query,
+        length=instance.max_length if query == "trajectory" and length is None else length,
+        goal=goal,
+        seed=seed,
+    )
+    chosen.check_problem(instance.problem)
+    spec = {"format": 1, **source_record(instance, world, option or []), "batch": batch, **chosen.to_record()}
+    with open_run(out, spec) as folder:
+        try:
+            result = continue_run(folder, instance, chosen, steps, batch, stop=stop, num_threads=threads)
+        except KeyboardInterrupt:
+            typer.echo(f"Stopped. All answers so far are kept in {out}; run the same command again to go on.", err=True)
+            raise typer.Exit(130) from None
+        record = result_record(instance, result)
+        folder.write_certificate(record["certificate"])
+    if as_json:
+        print_json({"out": str(out), "spec": spec} | record)
+    else:
+        print_result(instance, result, record, out)
+
+
+def instance_of(world: str | None, problem: Path | None, seed: int, options: list[str]) -> "World":
+    """Return a world by name, or one made of a problem file and a truth drawn from its prior."""
+    from journeyman.worlds import World, make_world
+
+    if (world is None) == (problem is None):
+        raise InputError("a run must have either a world or a problem, got both or none. Say --world or --problem.")
+    if world is not None:
+        return make_world(world, seed, **parse_options(world, options))
+    if options:
+        raise InputError("--option is for worlds, got it with --problem. Change the problem file instead.")
+    assert problem is not None
+    from journeyman.problem_files import load_problem
+    from journeyman.worlds.streams import world_rng
+
+    loaded = load_problem(problem)
+    truth = loaded.prior.sample(world_rng("problem-file", seed), 1)[0]
+    typer.echo(f"The true reward of the simulated expert is drawn from the prior, with seed {seed}.", err=True)
+    return World(problem.stem, seed, loaded, truth)
+
+
+def source_record(instance: "World", world: str | None, options: list[str]) -> dict[str, Any]:
+    """Return what says which problem it is: a world by its name, one's own by a fingerprint of all its numbers."""
+    if world is not None:
+        return {"world": world, "world_options": parse_options(world, options)}
+    import json
+    from hashlib import sha256
+
+    from journeyman.problem_files import problem_to_record
+
+    facts, arrays = problem_to_record(instance.problem)
+    digest = sha256(json.dumps(facts, sort_keys=True).encode())
+    for name in sorted(arrays):
+        digest.update(name.encode() + arrays[name].tobytes())
+    return {"problem": instance.name, "problem_fingerprint": digest.hexdigest()}
+
+
+def continue_run(
+    folder: "RunFolder",
+    instance: "World",
+    settings: Any,
+    steps: int,
+    batch: int,
+    *,
+    stop: bool,
+    num_threads: int | None,
+) -> "Simulation":
+    """Replay what the folder holds, and simulate what is missing."""
+    from journeyman.learner import ActiveLearner, simulate
+
+    if folder.events:
+        answered = sum(event.name == "tell" for event in folder.events)
+        typer.echo(f"Going on after {answered} answers in {folder.path}.", err=True)
+    learner = ActiveLearner.restore(instance.problem, settings, folder.events, num_threads=num_threads)
+    kept = {"events": len(folder.events), "row": folder.last_row}
+
+    def keep(learner: "ActiveLearner") -> None:
+        history = [record for record in learner.history if record.number > kept["row"]]
+        folder.append(learner.events[kept["events"] :], history)
+        kept["events"], kept["row"] = len(learner.events), learner.history[-1].number if learner.history else -1
+
+    keep(learner)
+    return simulate(
+        learner,
+        instance.expert,
+        max(0, steps - len(learner.history)),
+        stop_when_certified=stop,
+        k=batch,
+        seed=instance.seed,
+        on_step=keep,
+    )
+
+
+def result_record(instance: "World", result: "Simulation") -> dict[str, Any]:
+    """Return what came of a run as plain data, with the true regret, which the learner never sees."""
+    from journeyman.mdp import evaluate_policy
+
+    mdp, learner = instance.problem.mdp, result.learner
+    values = evaluate_policy(mdp, learner.apprentice(), instance.reward)
+    return {
+        "num_steps": len(learner.history),
+        "is_finished": result.is_finished,
+        "true_regret": max(0.0, float(mdp.initial @ (instance.expert.values - values))),
+        "last_step": learner.history[-1].to_record() if learner.history else None,
+        "certificate": result.certificate.to_record(),
+    }
+
+
+def print_result(instance: "World", result: "Simulation", record: dict[str, Any], out: Path) -> None:
+    """Print the certificate in words, and what the simulation knows besides."""
+    typer.echo(result.certificate.text())
+    typer.echo("")
+    if result.learner.settings.goal == "reward":
+        known = result.learner.knowledge()
+        typer.echo(
+            f"The widest {result.learner.settings.goal_options.get('level', 0.95):.0%} interval of the reward's "
+            f"parameters is {known.widths.max():.3g}; the best next answer would tell {known.information:.3g} nats."
+        )
+    ending = {True: "the goal was reached", False: "the goal was not reached", None: "nobody asked whether to stop"}
+    typer.echo(f"{record['num_steps']} answers; {ending[result.is_finished]}.")
+    typer.echo(f"True regret of the apprentice, which the learner does not know: {record['true_regret']:.4g}.")
+    for warning in dict.fromkeys(w for step in result.history[-1:] for w in step.warnings):
+        typer.echo(f"Warning: {warning}", err=True)
+    typer.echo(f"All of it is kept in {out}: history.csv has one row per step.")
+    if result.is_finished is False:
+        typer.echo("Run the same command with a larger --steps to go on.")

@@ -1,0 +1,129 @@
+"""`journeyman study export`, `import` and `recover`: what goes in and out of a study file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from journeyman.cli.worlds import print_json
+from journeyman.errors import InputError
+
+KINDS = ("demonstrations", "posterior", "policy", "certificate")
+EXPORT_HELP = """Write what a study holds to a file that other programs read.
+
+demonstrations: .jsonl, .csv or .npz by the ending, or --format imitation or minari (then TO is an id such as \
+journeyman/garden-v0). posterior: NetCDF for ArviZ. policy and certificate: JSON.
+"""
+IMPORT_HELP = """Attach demonstrations from a file: data that were never asked for, all or none.
+
+Columns of a .csv table: demonstration, state, action; optional: final_state, ended, query_id, annotator, timestamp.
+"""
+RECOVER_HELP = """Copy what can be read of a damaged study into a new one; the old file is left as it is.
+
+History is taken over up to the damage. Answers that can be read after it are attached, so that no data are lost.
+"""
+EXAMPLE = "Example: [bold]journeyman study "
+
+StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study, such as my.study.")]
+Format = Annotated[
+    str | None, typer.Option(metavar="NAME", help="jsonl, csv, npz, imitation or minari; default: by the ending.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to `journeyman study`."""
+    app.command(
+        help=EXPORT_HELP,
+        epilog=EXAMPLE + "export my.study answers.csv[/]; [bold]journeyman study export my.study draws.nc --what "
+        "posterior[/]; [bold]journeyman study export my.study policy.json --what policy[/].",
+    )(export)
+    app.command("import", help=IMPORT_HELP, epilog=EXAMPLE + "import my.study old-answers.csv[/].")(import_file)
+    app.command(help=RECOVER_HELP, epilog=EXAMPLE + "recover broken.study saved.study[/].")(recover)
+
+
+def export(
+    file: StudyFile,
+    to: Annotated[str, typer.Argument(metavar="TO", help="File to write; an existing one is replaced.")],
+    what: Annotated[str, typer.Option(help="demonstrations, posterior, policy or certificate.")] = "demonstrations",
+    format: Format = None,
+    repeat_last: Annotated[
+        bool, typer.Option("--repeat-last", help="Repeat the last state where none was seen (imitation, minari).")
+    ] = False,
+) -> None:
+    """Write one thing to one place."""
+    if what not in KINDS:
+        raise InputError(f"what must be one of {', '.join(KINDS)}, got {what!r}. Leave it out for demonstrations.")
+    if what != "demonstrations" and (format is not None or repeat_last):
+        raise InputError(f"only demonstrations have formats, got one for the {what}. Leave it out.")
+    from journeyman.study import Study, exports
+    from journeyman.study.formats import write_demonstrations
+
+    with Study.open(file) as study:
+        if what == "demonstrations":
+            write_demonstrations(study.demonstrations, to, study.problem, format=format, repeat_last=repeat_last)
+        else:
+            write_fns = {
+                "posterior": exports.export_posterior,
+                "policy": exports.export_policy,
+                "certificate": exports.export_certificate,
+            }
+            write_fns[what](study, to)
+        count = f"{len(study.demonstrations)} demonstrations" if what == "demonstrations" else f"the {what}"
+    typer.echo(f"Wrote {count} to {to}")
+
+
+def import_file(
+    file: StudyFile,
+    source: Annotated[str, typer.Argument(metavar="FROM", help="File with demonstrations, or a Minari id.")],
+    format: Format = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="NAME", help="Who gave them, where they do not say.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Attach all of them, or none."""
+    from dataclasses import replace
+
+    from journeyman.study import Study
+    from journeyman.study.formats import read_demonstrations
+
+    with Study.open(file) as study:
+        found = read_demonstrations(source, study.problem, format=format)
+        # Their query numbers are those of another study.
+        answers = study.attach([replace(item, query_id=None) for item in found], annotator=by)
+    if as_json:
+        print_json({"answers": list(answers)})
+    else:
+        typer.echo(f"Attached {len(answers)} demonstrations, {answers[0]} to {answers[-1]}.")
+
+
+def recover(
+    file: StudyFile,
+    to: Annotated[Path, typer.Argument(metavar="NEW", help="The new study.")],
+    problem: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="problem.toml, if the stored problem is lost.")
+    ] = None,
+    world: Annotated[str | None, typer.Option(metavar="NAME", help="Or its world.")] = None,
+    seed: Annotated[int, typer.Option(help="Of that world.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Copy what can be read, and say what was lost."""
+    from journeyman.cli.study import find_problem
+    from journeyman.study.recovery import recover as recover_study
+
+    given = None if problem is None and world is None else find_problem(problem, world, [], seed)
+    recovery = recover_study(file, to, problem=given)
+    if as_json:
+        print_json(
+            {
+                "num_events": recovery.num_events,
+                "num_attached": recovery.num_attached,
+                "losses": list(recovery.losses),
+            }
+        )
+        return
+    typer.echo(f"{to} has {recovery.num_events} events of {file}, and {recovery.num_attached} attached answers.")
+    for loss in recovery.losses:
+        typer.echo(f"Lost: {loss}")
+    typer.echo(f"Look at it: journeyman study status {to}")

@@ -1,0 +1,115 @@
+"""`journeyman study status` and `certify`: how far a study is."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from journeyman.cli.worlds import print_json
+
+if TYPE_CHECKING:
+    from journeyman.study import Study
+
+NOT_HELD = 3  # exit code
+STATUS_HELP = """Show what is in a study: questions that wait, answers, and how far the belief is.
+
+The belief is computed if need be, which may take some seconds; --quick only counts.
+"""
+CERTIFY_HELP = """Say whether the policy is good enough, in words, with what that rests on.
+
+If the certificate holds, it is confirmed once on a fresh, longer posterior, since the first time may be luck. \
+Exit code 0 if it holds and is confirmed, 3 if not.
+"""
+
+StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study, such as my.study.")]
+Threads = Annotated[int | None, typer.Option(metavar="N", help="Threads; default: all cores.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to `journeyman study`."""
+    app.command(
+        help=STATUS_HELP,
+        epilog="Examples: [bold]journeyman study status my.study[/]; for scripts: "
+        "[bold]journeyman study status my.study --quick --json[/].",
+    )(status)
+    app.command(
+        help=CERTIFY_HELP,
+        epilog="Example: [bold]journeyman study certify my.study[/]; in a script: "
+        "[bold]journeyman study certify my.study --json > certificate.json[/].",
+    )(certify)
+
+
+def status(
+    file: StudyFile,
+    quick: Annotated[bool, typer.Option("--quick", help="Count only; no inference.")] = False,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what is in the study."""
+    from journeyman.study import Study
+
+    with Study.open(file, num_threads=threads) as study:
+        record = study.status().to_record() | {"belief": None if quick else belief_record(study)}
+    if as_json:
+        print_json(record)
+    else:
+        print_status(file, record)
+
+
+def belief_record(study: "Study") -> dict[str, Any]:
+    """Return the certificate in short, and what is doubtful about the posterior."""
+    certificate = study.certificate()
+    return {
+        "certificate": certificate.status,
+        "epsilon": certificate.epsilon,
+        "delta": certificate.delta,
+        "failure_chance": certificate.p_hat,
+        "upper_bound": certificate.upper_bound,
+        "expected_regret": certificate.mean_regret,
+        "warnings": list(study.posterior.warnings),
+    }
+
+
+def print_status(file: Path, record: dict[str, Any]) -> None:
+    """Print a status for people."""
+    typer.echo(f"{file}, made {record['created_at']} by {record['created_by']}")
+    typer.echo(
+        f"Questions: {record['num_queries']} asked, {record['num_done']} answered, {len(record['pending'])} waiting, "
+        f"{record['num_failed']} failed, {record['num_abandoned']} abandoned."
+    )
+    typer.echo(
+        f"Answers that count: {record['num_demonstrations']} demonstrations of {record['num_steps']} actions "
+        f"({record['num_attached']} attached); {record['num_undone']} taken back."
+    )
+    for query in record["pending"]:
+        typer.echo(f"Waiting, question {query['id']}: {query['text']}")
+    belief = record["belief"]
+    if belief is not None:
+        typer.echo(
+            f"Certificate: {belief['certificate']}. Chance of losing {belief['epsilon']:g} or more: about "
+            f"{belief['failure_chance']:.3g}, at most {belief['upper_bound']:.3g} (limit {belief['delta']:g}). "
+            f"Expected regret {belief['expected_regret']:.3g}."
+        )
+        for warning in belief["warnings"]:
+            typer.echo(f"Warning: {warning}")
+
+
+def certify(file: StudyFile, threads: Threads = None, as_json: AsJson = False) -> None:
+    """Print the certificate; the exit code says whether it holds."""
+    from journeyman.study import Study
+
+    with Study.open(file, num_threads=threads) as study:
+        certificate = study.certificate()
+        confirmation = study.confirmation() if certificate.holds else None
+        is_confirmed = confirmation is not None and confirmation.holds
+        shown = certificate if confirmation is None else confirmation
+    if as_json:
+        print_json({"is_confirmed": is_confirmed} | shown.to_record())
+    else:
+        typer.echo(shown.text())
+        if confirmation is not None:
+            words = "It was confirmed" if is_confirmed else "It held at first, but was NOT confirmed"
+            typer.echo(f"\n{words} on a fresh, longer posterior.")
+    if not is_confirmed:
+        raise typer.Exit(NOT_HELD)

@@ -1,0 +1,102 @@
+"""Choose the next queries: the best score, or several that tell most together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from journeyman.acquisition import Scores, choose_batch, score
+from journeyman.errors import InputError
+from journeyman.inference.posterior import Posterior
+from journeyman.learner.query import Query, question_text
+from journeyman.learner.settings import LearnerSettings
+from journeyman.learner.streams import ASK, stream, stream_seed
+from journeyman.problem import Problem
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """States `[k]` to ask about, what each adds, scores in short, and what is doubtful."""
+
+    states: tuple[int, ...]
+    gains: tuple[float, ...]
+    summary: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+def rate(
+    posterior: Posterior,
+    settings: LearnerSettings,
+    event_number: int,
+    abandoned: frozenset[int],
+    num_threads: int | None,
+) -> Scores:
+    """Score all states as the ask at `event_number` would, minus infinity where it may not ask."""
+    options = _options(settings, event_number, num_threads)
+    return score(_askable(posterior, abandoned), settings.acquisition, **options)
+
+
+def choose(
+    posterior: Posterior,
+    settings: LearnerSettings,
+    event_number: int,
+    k: int,
+    pending: Sequence[int],
+    abandoned: frozenset[int],
+    scores: Scores | None,
+    num_threads: int | None,
+) -> Chosen:
+    """Choose `k` queries at once, given the start states of those that wait; `scores` are reused if they are known."""
+    rng = stream(settings.seed, ASK, event_number)
+    if k == 1 and not pending:
+        found = scores or rate(posterior, settings, event_number, abandoned, num_threads)
+        state = found.best_state(rng)
+        asked = found.values[np.isfinite(found.values)]
+        summary: dict[str, Any] = {
+            "best": float(found.values[state]),
+            "median": float(np.median(asked)),
+            "num_queries": 1,
+        }
+        return Chosen((state,), (float(found.values[state]),), summary, found.warnings)
+    options = _options(settings, event_number, num_threads)
+    batch = choose_batch(_askable(posterior, abandoned), settings.acquisition, k, pending=pending, rng=rng, **options)
+    gains = tuple(batch.gains.tolist())
+    summary = {"best": gains[0], "median": None, "num_queries": k}
+    return Chosen(tuple(batch.states.tolist()), gains, summary, batch.warnings)
+
+
+def queries_of(problem: Problem, settings: LearnerSettings, chosen: Chosen, first_id: int) -> tuple[Query, ...]:
+    """Return chosen states as queries, numbered on from `first_id`."""
+    kind, length = settings.query, settings.length
+    return tuple(
+        Query(first_id + i, state, kind, length, gain, question_text(problem, state, kind, length))
+        for i, (state, gain) in enumerate(zip(chosen.states, chosen.gains, strict=True))
+    )
+
+
+def _options(settings: LearnerSettings, event_number: int, num_threads: int | None) -> dict[str, Any]:
+    return {
+        "kind": settings.query,
+        "length": settings.length,
+        "epsilon": settings.epsilon,
+        "costs": settings.costs,
+        "seed": stream_seed(settings.seed, ASK, event_number),
+        "num_histories": settings.num_histories,
+        "num_threads": num_threads,
+        **settings.acquisition_options,
+    }
+
+
+def _askable(posterior: Posterior, abandoned: frozenset[int]) -> Posterior:
+    """Return the posterior of a problem in which abandoned states may not be asked about."""
+    if not abandoned:
+        return posterior
+    queryable = posterior.problem.queryable.copy()
+    queryable[list(abandoned)] = False
+    if not queryable.any():
+        raise InputError(
+            f"there must be a state left to ask about, got {len(abandoned)} abandoned ones, which are all. "
+            "Attach data instead, or begin anew with more queryable states."
+        )
+    return replace(posterior, problem=replace(posterior.problem, queryable=queryable))

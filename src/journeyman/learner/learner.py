@@ -1,0 +1,327 @@
+"""ActiveLearner: ask, tell, certificate, apprentice. The one class that remembers.
+
+All that it remembers follows from its problem, its settings and its events; posterior, scores and certificate are
+computed from these and kept only to save time.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar, overload
+
+from numpy.typing import ArrayLike
+
+from journeyman.acquisition import RewardKnowledge, Scores
+from journeyman.apprentice import APPRENTICES, Certificate
+from journeyman.demonstrations import Demonstration
+from journeyman.inference.posterior import Posterior
+from journeyman.learner import ledger as books
+from journeyman.learner.asking import choose, queries_of, rate
+from journeyman.learner.events import Event
+from journeyman.learner.ledger import Ledger
+from journeyman.learner.query import Query
+from journeyman.learner.records import AnswerId, StepRecord
+from journeyman.learner.settings import CONFIRMATION_FACTOR, LearnerSettings
+from journeyman.learner.snapshots import snapshot_of
+from journeyman.learner.state import State, after, restored, with_belief
+from journeyman.learner.stopping import certificate_of, confirmation_of, knowledge_of
+from journeyman.problem import Problem
+from journeyman.threads import resolve_num_threads
+from journeyman.types import IntArray, read_only, whole_number
+
+T = TypeVar("T")
+
+
+class ActiveLearner:
+    """Learns what an expert wants by asking where the answer matters most, and says when it may stop.
+
+    The same problem, settings and answers give the same queries, whatever the number of threads, and whether or not
+    the learner was stored in between; this is promised for one version on one machine. A method that raises an error
+    leaves the learner as it was.
+
+    Parameters
+    ----------
+    problem
+        What is known before: it never holds the true reward.
+    acquisition, inference, epsilon, delta, query, length, goal, seed, ...
+        As in `LearnerSettings`.
+    num_threads
+        Default: all cores of this process. Nothing but time depends on it.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        acquisition: str | None = None,
+        acquisition_options: Mapping[str, Any] | None = None,
+        inference: str = "smc",
+        inference_options: Mapping[str, Any] | None = None,
+        epsilon: float = 0.1,
+        delta: float = 0.1,
+        confidence: float = 0.95,
+        scope: str = "initial",
+        query: str = "state",
+        length: int | None = None,
+        goal: str = "policy",
+        goal_options: Mapping[str, Any] | None = None,
+        apprentice: str = "expected_return",
+        num_histories: int = 64,
+        confirmation_factor: int = CONFIRMATION_FACTOR,
+        costs: ArrayLike | None = None,
+        seed: int = 0,
+        num_threads: int | None = None,
+    ) -> None:
+        settings = LearnerSettings(
+            acquisition=acquisition or "",
+            acquisition_options=acquisition_options or {},
+            inference=inference,
+            inference_options=inference_options or {},
+            epsilon=epsilon,
+            delta=delta,
+            confidence=confidence,
+            scope=scope,
+            query=query,
+            length=length,
+            goal=goal,
+            goal_options=goal_options or {},
+            apprentice=apprentice,
+            num_histories=num_histories,
+            confirmation_factor=confirmation_factor,
+            costs=costs,  # type: ignore[arg-type]
+            seed=seed,
+        )
+        self._begin(problem, settings, num_threads)
+
+    def _begin(self, problem: Problem, settings: LearnerSettings, num_threads: int | None) -> None:
+        settings.check_problem(problem)
+        resolve_num_threads(num_threads)
+        self.problem, self.settings, self.num_threads = problem, settings, num_threads
+        self._state = State(problem, settings, Ledger(problem))
+        self._cache: dict[str, tuple[int, Any]] = {}
+
+    @classmethod
+    def from_settings(
+        cls, problem: Problem, settings: LearnerSettings, *, num_threads: int | None = None
+    ) -> "ActiveLearner":
+        """Return a new learner with given settings."""
+        learner = cls.__new__(cls)
+        learner._begin(problem, settings, num_threads)
+        return learner
+
+    def __repr__(self) -> str:
+        names = f"acquisition={self.settings.acquisition!r}, inference={self.settings.inference!r}"
+        return f"ActiveLearner({names}: {len(self.answers)} answers, {len(self.pending)} queries wait)"
+
+    # Asking and being told
+
+    @overload
+    def ask(self) -> Query: ...
+    @overload
+    def ask(self, k: int) -> Query | tuple[Query, ...]: ...
+    def ask(self, k: int = 1) -> Query | tuple[Query, ...]:
+        """Return the query to put to the expert next; for k > 1 a tuple of k that tell most together.
+
+        Queries that still wait are taken into account: what their answers will tell is not asked for again. A state may
+        be asked about more than once, which is right with an expert who makes mistakes.
+        """
+        self.apply(self.propose_ask(k))
+        queries = self.queries[-k:]
+        return queries[0] if k == 1 else queries
+
+    def tell(self, query: Query | int, demonstration: Demonstration | int) -> StepRecord:
+        """Take the answer to a query, update the posterior, and return what that changed.
+
+        Parameters
+        ----------
+        query
+            One that waits, or its id; in any order.
+        demonstration
+            It starts in the state of the query. For a state query the action alone will do.
+        """
+        self.apply(self.propose("tell", query, demonstration))
+        return self._state.history[-1]
+
+    @overload
+    def attach(self, demonstrations: Demonstration) -> str: ...
+    @overload
+    def attach(self, demonstrations: Iterable[Demonstration]) -> tuple[str, ...]: ...
+    def attach(self, demonstrations: Iterable[Demonstration] | Demonstration) -> str | tuple[str, ...]:
+        """Add data that were never asked for, one demonstration or many; returns an id for each, for `undo`."""
+        event = self.propose("attach", demonstrations)
+        ids = books.attached_ids(self._state.ledger, event)
+        self.apply(event)
+        return ids[0] if isinstance(demonstrations, Demonstration) else ids
+
+    def fail(self, query: Query | int) -> None:
+        """Say that no answer comes to a query now; its state may be asked about again."""
+        self.apply(self.propose("fail", query))
+
+    def abandon(self, query: Query | int) -> None:
+        """Say that a query cannot be answered; its state is not asked about again."""
+        self.apply(self.propose("abandon", query))
+
+    def undo(self, answer: Query | AnswerId) -> StepRecord:
+        """Take an answer out of the posterior: that of a query (or its id), or attached data (by the id it got)."""
+        self.apply(self.propose("undo", answer))
+        return self._state.history[-1]
+
+    # Events
+
+    def propose_ask(self, k: int = 1) -> Event:
+        """Choose queries and return the event that asks them, without applying it."""
+        k = whole_number(k, "k", 1, "It is the number of queries.")
+        begin, ledger = time.perf_counter(), self._state.ledger
+        chosen = choose(
+            self.posterior,
+            self.settings,
+            ledger.num_events,
+            k,
+            [query.state for query in ledger.pending],
+            ledger.abandoned_states,
+            self._kept("scores", ledger.num_events),
+            self.num_threads,
+        )
+        queries = queries_of(self.problem, self.settings, chosen, len(ledger.queries))
+        payload = {
+            "queries": [query.to_record() for query in queries],
+            "scores": chosen.summary,
+            "seconds": time.perf_counter() - begin,
+            "warnings": list(chosen.warnings),
+        }
+        return ledger.next_event("ask", payload)
+
+    def propose(self, name: str, *arguments: Any) -> Event:
+        """Check what the method `name` ("tell", "attach", "fail", "abandon", "undo") would do, and return its event.
+
+        Nothing is applied and no inference is done, so that a durable form of the learner can store the event first.
+        """
+        return books.PROPOSALS[name](self._state.ledger, *arguments)
+
+    def apply(self, event: Event) -> None:
+        """Apply the next event, whoever made it."""
+        self._state = after(self._state, event, self.num_threads)
+
+    # What is known
+
+    @property
+    def posterior(self) -> Posterior:
+        """Belief about the reward after all answers so far."""
+        self._state = with_belief(self._state, self.num_threads)
+        assert self._state.belief is not None
+        return self._state.belief.posterior
+
+    def scores(self) -> Scores:
+        """Return the scores of all states, as the next `ask` sees them where no query waits."""
+        now, abandoned = self._state.ledger.num_events, self._state.ledger.abandoned_states
+        return self._computed(
+            "scores", now, lambda: rate(self.posterior, self.settings, now, abandoned, self.num_threads)
+        )
+
+    def apprentice(self) -> IntArray:
+        """Return the policy `[S]` that we hand out, chosen on all samples; it cannot be written to."""
+        choose_fn = APPRENTICES[self.settings.apprentice].policy_fn
+        number, epsilon = self._state.last_change, self.settings.epsilon
+        return self._computed("apprentice", number, lambda: read_only(choose_fn(self.posterior, epsilon)))
+
+    def certificate(self) -> Certificate:
+        """Return what may be said about an apprentice chosen on half of the samples, on the other half."""
+        return self._computed(
+            "certificate", self._state.last_change, lambda: certificate_of(self.posterior, self.settings)
+        )
+
+    def confirmation(self) -> Certificate:
+        """Return what a fresh, longer posterior says about `apprentice()`; takes the time of inference from scratch."""
+        arguments = self._state.last_change, self._state.ledger.answers.values(), self.apprentice(), self.num_threads
+        return self._computed(
+            "confirmation", self._state.last_change, lambda: confirmation_of(self.problem, self.settings, *arguments)
+        )
+
+    def knowledge(self) -> RewardKnowledge:
+        """Return how well the reward itself is known, for goal "reward"."""
+        return self._computed(
+            "knowledge", self._state.last_change, lambda: knowledge_of(self.posterior, self.settings, self.num_threads)
+        )
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the goal is reached.
+
+        Goal "policy": the certificate holds, and is confirmed on a fresh, longer posterior, once for every state of
+        knowledge that calls for it. Goal "reward": intervals are narrow enough, or answers tell hardly anything more.
+        """
+        if self.settings.goal == "reward":
+            return self.knowledge().is_enough
+        return self.certificate().holds and self.confirmation().holds
+
+    @property
+    def history(self) -> tuple[StepRecord, ...]:
+        """One record per answer that came in or was taken back."""
+        return self._state.history
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All that happened, in order."""
+        return self._state.events
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """All queries that were ever asked, by id."""
+        return self._state.ledger.queries
+
+    @property
+    def pending(self) -> tuple[Query, ...]:
+        """Queries that wait for an answer."""
+        return self._state.ledger.pending
+
+    @property
+    def answers(self) -> Mapping[AnswerId, Demonstration]:
+        """Demonstrations that count, by the id of their query or the id that `attach` gave."""
+        return MappingProxyType(dict(self._state.ledger.answers))
+
+    @property
+    def demonstrations(self) -> tuple[Demonstration, ...]:
+        """Demonstrations that count, in the order in which they came."""
+        return tuple(self._state.ledger.answers.values())
+
+    def status(self, query: Query | int) -> str:
+        """Return "waiting", "done", "failed" (may be asked again; also after an undo) or "abandoned" (not)."""
+        return self._state.ledger.statuses[self._state.ledger.find(query).id]
+
+    # Keeping and going on
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return arrays by name, and plain data under "state", from which `restore` goes on without replay."""
+        return snapshot_of(self._state.belief, self._state.history, len(self._state.events))
+
+    @classmethod
+    def restore(
+        cls,
+        problem: Problem,
+        settings: LearnerSettings,
+        events: Iterable[Event],
+        snapshot: Mapping[str, Any] | None = None,
+        *,
+        num_threads: int | None = None,
+    ) -> "ActiveLearner":
+        """Return the learner that these events made.
+
+        Its next queries are those of a learner that never stopped. Nothing is scored again; answers that came after the
+        snapshot (all of them without one) update the posterior again. Methods other than SMC compute the last posterior
+        only; the entropy and regret of replayed steps are then missing in `history`.
+        """
+        learner = cls.from_settings(problem, settings, num_threads=num_threads)
+        learner._state = restored(problem, settings, events, snapshot, num_threads)
+        return learner
+
+    def _kept(self, name: str, number: int) -> Any:
+        kept = self._cache.get(name)
+        return kept[1] if kept is not None and kept[0] == number else None
+
+    def _computed(self, name: str, number: int, compute_fn: Callable[[], T]) -> T:
+        """Return what was computed at this event number, or compute it now."""
+        value: T | None = self._kept(name, number)
+        if value is None:
+            value = compute_fn()
+            self._cache[name] = (number, value)
+        return value

@@ -1,0 +1,238 @@
+"""Ledger: queries, their status and the answers, as they follow from the events.
+
+Every event is checked against the ledger before it is applied, so a ledger is never half-changed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from journeyman.demonstrations import Demonstration, as_demonstrations
+from journeyman.errors import InputError
+from journeyman.learner.events import Event
+from journeyman.learner.query import Query
+from journeyman.learner.records import AnswerId
+from journeyman.problem import Problem
+from journeyman.types import whole_number
+
+ATTACHED = "attached-"  # before the number of an answer that was never asked for
+ADVICE_FOR_STATUS = {
+    "done": "To correct it, undo({id}) first and attach the right one; for a second answer in this state, attach it",
+    "failed": "It was reported as failed: attach the answer instead, or ask again",
+    "undone": "Its answer was taken back: attach the right one, or ask again",
+    "abandoned": "It was abandoned: attach the answer instead",
+}
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """What is known from events alone.
+
+    queries: all that were ever asked, by id; statuses: one word each, of `STATUSES`; asks: for each query, the number
+    of the event that asked it; answers: the demonstrations that count, by id, in the order in which they came; undone:
+    ids of answers that were taken back; num_attached: how many were ever attached; num_events.
+    """
+
+    problem: Problem
+    queries: tuple[Query, ...] = ()
+    statuses: tuple[str, ...] = ()
+    asks: tuple[int, ...] = ()
+    answers: Mapping[AnswerId, Demonstration] = field(default_factory=dict)
+    undone: frozenset[AnswerId] = frozenset()
+    num_attached: int = 0
+    num_events: int = 0
+
+    @property
+    def pending(self) -> tuple[Query, ...]:
+        """Queries that wait for an answer."""
+        return self._with_status("waiting")
+
+    @property
+    def abandoned_states(self) -> frozenset[int]:
+        """States that are not asked about again."""
+        return frozenset(query.state for query in self._with_status("abandoned"))
+
+    def _with_status(self, wanted: str) -> tuple[Query, ...]:
+        return tuple(q for q, status in zip(self.queries, self.statuses, strict=True) if status == wanted)
+
+    def find(self, query: Query | int) -> Query:
+        """Return one of our queries, by itself or by its id."""
+        if not isinstance(query, Query):
+            query_id = whole_number(query, "a query id", 0, "Give a Query, or its id.")
+            if query_id >= len(self.queries):
+                asked = f"ids 0..{len(self.queries) - 1}" if self.queries else "no query yet"
+                raise InputError(f"a query must be one that was asked, got id {query_id}. There are {asked}.")
+            return self.queries[query_id]
+        if query.id >= len(self.queries) or self.queries[query.id] != query:
+            raise InputError(f"a query must be one that this learner asked, got {query}. Give the id to be sure.")
+        return query
+
+    def next_event(self, name: str, payload: dict[str, Any]) -> Event:
+        """Return an event that would come next."""
+        return Event(self.num_events, name, payload)
+
+
+def tell_event(ledger: Ledger, query: Query | int, answer: Demonstration | int) -> Event:
+    """Return the event of an answer to a query, after checking that it is one."""
+    asked = _waiting(ledger, query, "be told")
+    if not isinstance(answer, Demonstration):
+        if asked.kind != "state":
+            raise InputError(
+                f"the answer to a trajectory query must be a Demonstration, got {type(answer).__name__}. "
+                "Make one of its steps."
+            )
+        action = whole_number(answer, "the action that answers a state query", 0, "Or give a Demonstration.")
+        answer = Demonstration.annotation(asked.state, action)
+    _check_answer(ledger.problem, asked, answer)
+    record = replace(answer, query_id=asked.id).to_record()
+    return ledger.next_event("tell", {"query": asked.id, "demonstration": record})
+
+
+def attach_event(ledger: Ledger, demonstrations: Iterable[Demonstration] | Demonstration) -> Event:
+    """Return the event of data that were never asked for, one demonstration or many."""
+    listed = as_demonstrations(demonstrations)
+    if not listed:
+        raise InputError("attached data must be at least one demonstration, got none. Leave the call out.")
+    ledger.problem.counts(listed)
+    records = [item.to_record() for item in listed]
+    return ledger.next_event("attach", {"demonstrations": records})
+
+
+def close_event(ledger: Ledger, query: Query | int, name: str) -> Event:
+    """Return the event of a query that is given up: "fail" (it may be asked again) or "abandon" (it may not)."""
+    asked = ledger.find(query)
+    status = ledger.statuses[asked.id]
+    if status != "waiting" and not (name == "abandon" and status == "failed"):
+        rule = "wait for its answer to fail" if name == "fail" else "not be answered to be abandoned"
+        hint = f"Take its answer back first: undo({asked.id})." if status == "done" else "There is nothing left to do."
+        raise InputError(f"a query must {rule}, got query {asked.id}, which is {status}. {hint}")
+    return ledger.next_event(name, {"query": asked.id})
+
+
+def undo_event(ledger: Ledger, answer: Query | AnswerId) -> Event:
+    """Return the event that takes an answer back: of a query, or attached data by the id that `attach` gave."""
+    if isinstance(answer, str):
+        answer_id: AnswerId = answer
+    else:
+        answer_id = ledger.find(answer).id if isinstance(answer, Query) else whole_number(answer, "an answer id", 0)
+    if answer_id not in ledger.answers:
+        known = ", ".join(str(name) for name in list(ledger.answers)[-5:]) or "none yet"
+        what = "taken back already" if answer_id in ledger.undone else "no answer"
+        raise InputError(
+            f"only an answer that counts can be undone, got {answer_id!r}, which is {what}. Last: {known}."
+        )
+    return ledger.next_event("undo", {"answer": answer_id})
+
+
+def fail_event(ledger: Ledger, query: Query | int) -> Event:
+    """Return the event of a query that gets no answer now; its state may be asked about again."""
+    return close_event(ledger, query, "fail")
+
+
+def abandon_event(ledger: Ledger, query: Query | int) -> Event:
+    """Return the event of a query that cannot be answered; its state is not asked about again."""
+    return close_event(ledger, query, "abandon")
+
+
+PROPOSALS: dict[str, Callable[..., Event]] = {
+    "tell": tell_event,
+    "attach": attach_event,
+    "fail": fail_event,
+    "abandon": abandon_event,
+    "undo": undo_event,
+}
+
+
+def applied(ledger: Ledger, event: Event) -> Ledger:
+    """Return the ledger after an event, which must be the next one and fit."""
+    if event.number != ledger.num_events:
+        raise InputError(
+            f"events must come in order, got number {event.number} after {ledger.num_events} events. "
+            "Read the events that are missing first."
+        )
+    after = replace(ledger, num_events=ledger.num_events + 1)
+    payload = event.payload
+    if event.name == "ask":
+        return _asked(after, event)
+    if event.name == "tell":
+        answer = Demonstration.from_record(payload["demonstration"])
+        query = _waiting(ledger, payload["query"], "be told")
+        _check_answer(ledger.problem, query, answer)
+        answers = {**ledger.answers, query.id: answer}
+        return replace(after, answers=answers, statuses=_with(ledger.statuses, query.id, "done"))
+    if event.name == "attach":
+        listed = [Demonstration.from_record(record) for record in payload["demonstrations"]]
+        ledger.problem.counts(listed)
+        ids = attached_ids(ledger, event)
+        answers = {**ledger.answers, **dict(zip(ids, listed, strict=True))}
+        return replace(after, answers=answers, num_attached=ledger.num_attached + len(listed))
+    if event.name == "undo":
+        return _undone(after, undo_event(ledger, payload["answer"]).payload["answer"])
+    closed = close_event(ledger, payload["query"], event.name).payload["query"]
+    status = "failed" if event.name == "fail" else "abandoned"
+    return replace(after, statuses=_with(ledger.statuses, closed, status))
+
+
+def attached_ids(ledger: Ledger, event: Event) -> tuple[str, ...]:
+    """Return the ids that an attach event gives to its demonstrations."""
+    count = len(event.payload["demonstrations"])
+    return tuple(f"{ATTACHED}{ledger.num_attached + i}" for i in range(count))
+
+
+def _asked(ledger: Ledger, event: Event) -> Ledger:
+    queries = tuple(Query.from_record(record) for record in event.payload["queries"])
+    first = len(ledger.queries)
+    if [query.id for query in queries] != list(range(first, first + len(queries))):
+        raise InputError(
+            f"queries must be numbered on from {first}, got {[query.id for query in queries]}. Replay all."
+        )
+    return replace(
+        ledger,
+        queries=(*ledger.queries, *queries),
+        statuses=(*ledger.statuses, *("waiting" for _ in queries)),
+        asks=(*ledger.asks, *(event.number for _ in queries)),
+    )
+
+
+def _undone(ledger: Ledger, answer_id: AnswerId) -> Ledger:
+    answers = {key: value for key, value in ledger.answers.items() if key != answer_id}
+    statuses = ledger.statuses if isinstance(answer_id, str) else _with(ledger.statuses, answer_id, "failed")
+    return replace(ledger, answers=answers, statuses=statuses, undone=ledger.undone | {answer_id})
+
+
+def _waiting(ledger: Ledger, query: Query | int, purpose: str) -> Query:
+    asked = ledger.find(query)
+    status = ledger.statuses[asked.id]
+    if status != "waiting":
+        advice = ADVICE_FOR_STATUS["undone" if asked.id in ledger.undone else status].format(id=asked.id)
+        raise InputError(f"a query must be waiting to {purpose}, got query {asked.id}, which is {status}. {advice}.")
+    return asked
+
+
+def _with(statuses: Sequence[str], index: int, status: str) -> tuple[str, ...]:
+    return (*statuses[:index], status, *statuses[index + 1 :])
+
+
+def _check_answer(problem: Problem, query: Query, answer: Demonstration) -> None:
+    """Refuse a demonstration that does not answer the query, or cannot occur in the problem."""
+    if answer.query_id is not None and answer.query_id != query.id:
+        raise InputError(
+            f"the answer to query {query.id} must not name another, got query_id {answer.query_id}. "
+            "Tell it to that query."
+        )
+    if answer.start_state != query.state:
+        raise InputError(
+            f"the answer to query {query.id} must start in state {problem.mdp.state_name(query.state)}, got a start in "
+            f"{answer.start_state}. Attach it instead if it is right but was not asked for."
+        )
+    if query.kind == "state" and len(answer) != 1:
+        raise InputError(
+            f"the answer to state query {query.id} must be one action, got {len(answer)} steps. "
+            "Attach it instead to use all of them."
+        )
+    if query.length is not None and len(answer) > query.length:
+        raise InputError(
+            f"the answer to query {query.id} must have at most {query.length} steps, got {len(answer)}. "
+            "Cut it off there, or attach it instead."
+        )
+    problem.counts(answer)

@@ -1,0 +1,194 @@
+"""Settings of a learner: all that it needs besides the problem, checked once, and plain data when stored."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from journeyman.acquisition import ACQUISITIONS, default_acquisition, find_acquisition
+from journeyman.acquisition.registry import check_options
+from journeyman.acquisition.scoring import checked_costs
+from journeyman.apprentice.certificate import checked_apprentice
+from journeyman.apprentice.effective import size_needed
+from journeyman.apprentice.failures import checked_scope
+from journeyman.apprentice.policies import checked_epsilon
+from journeyman.apprentice.verdict import checked_share
+from journeyman.errors import InputError, UnsupportedError
+from journeyman.expert import KINDS
+from journeyman.inference import find_method
+from journeyman.inference.particles import SMCSettings
+from journeyman.problem import Problem
+from journeyman.types import real_number, whole_number
+
+GOAL_OPTIONS = ("width", "level", "information")
+SPARE_PARTICLES = 1.5  # some ancestors of particles are doubles
+CONFIRMATION_FACTOR = 2
+
+
+@dataclass(frozen=True)
+class LearnerSettings:
+    """How a learner asks, infers and stops.
+
+    Parameters
+    ----------
+    acquisition, acquisition_options
+        A key of `ACQUISITIONS` and its options; default by the goal: "pac_eig" for a policy, "reward_eig" for a reward.
+    inference, inference_options
+        A key of `INFERENCE` and its options.
+    epsilon, delta, confidence, scope
+        Of the certificate: regret that is too much, chance of it that is acceptable, confidence of the bound, and
+        "initial" or "every_state".
+    query, length
+        "state" (one action) or "trajectory" (up to `length` actions).
+    goal, goal_options
+        "policy": stop with a certificate. "reward": stop when the reward is known; options `width` (of the credible
+        intervals that are narrow enough; default: a tenth of the prior's widest), `level` (of these intervals, 0.95)
+        and `information` (in nats: a best answer that tells less is not worth asking for, 0.01).
+    apprentice
+        A key of `APPRENTICES`: the policy that is handed out.
+    num_histories
+        Sampled trajectories per state, where scores are sampled.
+    confirmation_factor
+        How many times as many particles the fresh posterior has that confirms a certificate.
+    costs
+        `[S]` cost of asking in each state; default: all alike.
+    seed
+        Of everything random.
+    """
+
+    acquisition: str = ""
+    acquisition_options: Mapping[str, Any] = field(default_factory=dict)
+    inference: str = "smc"
+    inference_options: Mapping[str, Any] = field(default_factory=dict)
+    epsilon: float = 0.1
+    delta: float = 0.1
+    confidence: float = 0.95
+    scope: str = "initial"
+    query: str = "state"
+    length: int | None = None
+    goal: str = "policy"
+    goal_options: Mapping[str, Any] = field(default_factory=dict)
+    apprentice: str = "expected_return"
+    num_histories: int = 64
+    confirmation_factor: int = CONFIRMATION_FACTOR
+    costs: tuple[float, ...] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check everything that does not depend on the problem, and make it plain data."""
+        checked = {
+            "acquisition": self.acquisition or default_acquisition(self.goal),
+            "epsilon": checked_epsilon(self.epsilon),
+            "delta": checked_share(self.delta, "delta", "It is the chance of failure you accept."),
+            "confidence": checked_share(self.confidence, "confidence", "0.95 is usual."),
+            "num_histories": whole_number(self.num_histories, "num_histories", 2),
+            "confirmation_factor": whole_number(self.confirmation_factor, "confirmation_factor", 1),
+            "seed": whole_number(self.seed, "seed", 0),
+        }
+        default_acquisition(self.goal)
+        for name in ("acquisition_options", "inference_options", "goal_options"):
+            checked[name] = {key: plain(value, key) for key, value in dict(getattr(self, name)).items()}
+        if self.costs is not None:
+            checked["costs"] = tuple(plain(self.costs, "costs"))
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        self._check_names()
+        self._check_query()
+        self._check_goal()
+
+    def _check_names(self) -> None:
+        check_options(self.acquisition, dict(self.acquisition_options))
+        known = find_method(self.inference).options
+        for option in self.inference_options:
+            if option not in known:
+                raise InputError(
+                    f"inference {self.inference!r} must get options it knows, got {option!r}. "
+                    f"It has: {', '.join(known) or 'none'}."
+                )
+        if self.is_smc:
+            given = dict(self.inference_options)
+            SMCSettings(**(given if "num_particles" in given else {**given, "num_particles": self.num_particles}))
+        checked_apprentice(self.apprentice)
+        checked_scope(self.scope)
+
+    def _check_query(self) -> None:
+        if self.query not in KINDS:
+            raise InputError(f"query must be one of {', '.join(KINDS)}, got {self.query!r}. Leave it out for 'state'.")
+        if self.query not in find_acquisition(self.acquisition).kinds:
+            able = [name for name, acquisition in ACQUISITIONS.items() if self.query in acquisition.kinds]
+            raise UnsupportedError(
+                f"{self.acquisition!r} cannot rate {self.query} queries. These can: {', '.join(able)}."
+            )
+        if self.query == "trajectory":
+            length = whole_number(self.length, "the length of trajectory queries", 1, "Say length=.")
+            object.__setattr__(self, "length", length)
+        elif self.length is not None:
+            raise InputError(
+                f"state queries must have no length, got {self.length}. Say query='trajectory', or leave it out."
+            )
+
+    def _check_goal(self) -> None:
+        for name, value in self.goal_options.items():
+            if self.goal != "reward" or name not in GOAL_OPTIONS:
+                options = "none" if self.goal != "reward" else ", ".join(GOAL_OPTIONS)
+                raise InputError(f"goal {self.goal!r} must get options it knows, got {name!r}. It has: {options}.")
+            if name == "level":
+                checked_share(value, "level", "0.95 is usual.")
+            elif not 0.0 < real_number(value, name) < np.inf:
+                raise InputError(f"{name} must be positive and finite, got {value}. Give the accuracy that you need.")
+
+    def check_problem(self, problem: Problem) -> None:
+        """Refuse a problem that these settings cannot do."""
+        if not isinstance(problem, Problem):
+            raise InputError(
+                f"problem must be a Problem, got {type(problem).__name__}. A World has one: world.problem."
+            )
+        if not problem.queryable.any():
+            raise InputError("a problem must have a queryable state to be asked about, got none. Set queryable.")
+        reason = find_method(self.inference).refusal_fn(problem)
+        if reason is not None:
+            raise UnsupportedError(reason)
+        checked_costs(problem, self.costs)
+
+    @property
+    def num_particles(self) -> int:
+        """Particles of SMC: as many as the options say, or enough to show a chance of delta with half of them."""
+        usual, given = SMCSettings(), self.inference_options if self.is_smc else {}
+        if "num_particles" in given:
+            return int(given["num_particles"])
+        chain_length = whole_number(given.get("chain_length", usual.chain_length), "chain_length", 1)
+        needed = 2.0 * SPARE_PARTICLES * chain_length * size_needed(0.0, self.delta, self.confidence)
+        return max(usual.num_particles, int(np.ceil(needed)))
+
+    @property
+    def is_smc(self) -> bool:
+        """Whether the posterior is kept up to date by SMC, instead of being computed anew after every answer."""
+        return self.inference == "smc"
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the settings as plain data."""
+        record = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return record | {"costs": None if self.costs is None else list(self.costs)}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "LearnerSettings":
+        """Return the settings that `to_record` described."""
+        for name in record:
+            if name not in cls.__dataclass_fields__:
+                raise InputError(
+                    f"settings of a learner must be known, got {name!r}. "
+                    "Were they written by a newer version of journeyman?"
+                )
+        return cls(**record)
+
+
+def plain(value: Any, name: str) -> Any:
+    """Return a value as plain data that JSON can hold: numbers, words, truth values, None, and lists of these."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(item, name) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise InputError(f"{name} must be numbers, words or lists of them, got {type(value).__name__}. Convert it.")

@@ -1,0 +1,16 @@
+"""Problems as files: `problem.toml` for people, records of plain data and arrays for studies."""
+
+from journeyman.problem_files.example import write_example
+from journeyman.problem_files.explanation import Explanation, explain
+from journeyman.problem_files.loading import load_problem
+from journeyman.problem_files.records import ProblemRecord, problem_from_record, problem_to_record
+
+__all__ = [
+    "Explanation",
+    "ProblemRecord",
+    "explain",
+    "load_problem",
+    "problem_from_record",
+    "problem_to_record",
+    "write_example",
+]

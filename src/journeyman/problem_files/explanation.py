@@ -1,0 +1,158 @@
+"""What a problem says, in numbers: sizes, what can be reached, and what beta means for this problem."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from journeyman.expert import boltzmann_log_policy
+from journeyman.mdp import q_values, solve_batch
+from journeyman.problem import Problem
+from journeyman.types import FloatArray, whole_number
+
+TIE_TOLERANCE = 1e-9
+MAX_ENTRIES = 20_000_000  # action values held at once
+NEARLY_SURE, NEARLY_RANDOM = 0.995, 0.1  # of the way from chance to certainty
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """A problem in numbers.
+
+    Parameters
+    ----------
+    best_action_chance
+        How often this expert would choose a best action, over states that may be asked about and rewards drawn from
+        the prior.
+    best_action_range
+        The same for single rewards: its 5 % and 95 % quantiles over the prior.
+    chance_at_random
+        How often an expert who chooses at random would.
+    halving_gap
+        An action that is worth so much less is chosen half as often.
+    choice_states
+        `[S]` part of the rewards for which actions differ in a state; where it is 0 answers tell nothing.
+    warnings
+        What is unusual, with advice.
+    """
+
+    problem: Problem
+    num_transitions: int
+    num_reachable: int
+    unreachable_queryable: tuple[int, ...]
+    best_action_chance: float | None
+    best_action_range: tuple[float, float] | None
+    chance_at_random: float | None
+    halving_gap: float
+    choice_states: FloatArray
+    num_rewards: int
+    warnings: tuple[str, ...]
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the explanation as plain data for JSON."""
+        problem, mdp, model = self.problem, self.problem.mdp, self.problem.reward_model
+        return {
+            "num_states": mdp.num_states,
+            "num_actions": mdp.num_actions,
+            "discount": mdp.discount,
+            "num_transitions": self.num_transitions,
+            "terminal_states": np.flatnonzero(mdp.terminal).tolist(),
+            "initial_states": np.flatnonzero(mdp.initial).tolist(),
+            "queryable_states": np.flatnonzero(problem.queryable).tolist(),
+            "num_reachable": self.num_reachable,
+            "unreachable_queryable": list(self.unreachable_queryable),
+            "has_grid": mdp.grid is not None,
+            "reward_model": model.kind,
+            "num_parameters": model.num_parameters,
+            "parameters": [model.parameter_name(i) for i in range(model.num_parameters)],
+            "beta": problem.beta,
+            "best_action_chance": self.best_action_chance,
+            "best_action_range": None if self.best_action_range is None else list(self.best_action_range),
+            "chance_at_random": self.chance_at_random,
+            "halving_gap": self.halving_gap,
+            "num_rewards": self.num_rewards,
+            "warnings": list(self.warnings),
+        }
+
+
+def explain(problem: Problem, *, num_rewards: int = 200, seed: int = 0) -> Explanation:
+    """Explain a problem; what beta means is computed on rewards drawn from the prior.
+
+    Parameters
+    ----------
+    num_rewards
+        How many rewards to draw; fewer for huge problems.
+    seed
+        Of these draws.
+
+    Returns
+    -------
+    An Explanation: chances lie in 0..1, and are None where nothing can be asked.
+    """
+    mdp = problem.mdp
+    size = min(whole_number(num_rewards, "num_rewards", 1), max(10, MAX_ENTRIES // (mdp.num_states * mdp.num_actions)))
+    theta = problem.prior.sample(np.random.default_rng(seed), size)
+    rewards = problem.reward_model.reward(theta)
+    q = q_values(mdp, rewards, solve_batch(mdp, rewards).values)
+    finite = np.where(np.isfinite(q), q, 0.0)
+    margin = TIE_TOLERANCE * (1.0 + np.abs(finite).max(axis=(1, 2)))[:, None, None]
+    is_best = q >= q.max(axis=2, keepdims=True) - margin
+    has_choice = (is_best < mdp.available).any(axis=2)
+    asked = problem.queryable & ~mdp.terminal
+    chances = (np.exp(boltzmann_log_policy(q, problem.beta)) * is_best).sum(axis=2)[:, asked]
+    random = (is_best.sum(axis=2) / mdp.available.sum(axis=1))[:, asked]
+    has_any = bool(asked.any())
+    per_reward = chances.mean(axis=1) if has_any else np.zeros(0)
+    reachable = mdp.reachable()
+    unreachable = tuple(np.flatnonzero(problem.queryable & ~reachable).tolist())
+    found = float(per_reward.mean()) if has_any else None
+    at_random = float(random.mean()) if has_any else None
+    return Explanation(
+        problem=problem,
+        num_transitions=len(mdp.rows.next_states),
+        num_reachable=int(reachable.sum()),
+        unreachable_queryable=unreachable,
+        best_action_chance=found,
+        best_action_range=tuple(np.quantile(per_reward, [0.05, 0.95]).tolist()) if has_any else None,
+        chance_at_random=at_random,
+        halving_gap=float(np.log(2.0) / problem.beta),
+        choice_states=has_choice.mean(axis=0),
+        num_rewards=size,
+        warnings=_warnings(problem, unreachable, found, at_random, has_choice.mean(axis=0)),
+    )
+
+
+def _warnings(
+    problem: Problem,
+    unreachable: tuple[int, ...],
+    chance: float | None,
+    at_random: float | None,
+    has_choice: FloatArray,
+) -> tuple[str, ...]:
+    if chance is None or at_random is None:
+        return ("No state can be asked about: all are terminal or not queryable. Change [states] queryable.",)
+    found = []
+    if unreachable:
+        found.append(
+            f"{len(unreachable)} of the states that may be asked about cannot be reached from the initial states, "
+            f'for example {problem.mdp.state_name(unreachable[0])}. If that is not meant: queryable = "reachable".'
+        )
+    share = (chance - at_random) / (1.0 - at_random) if at_random < 1.0 else 1.0
+    if at_random >= 1.0 - TIE_TOLERANCE:
+        found.append("Actions never differ where one may ask: no answer tells anything about the reward.")
+    elif share < NEARLY_RANDOM:
+        found.append(
+            "This expert chooses nearly at random, so that each answer tells little. Is beta in the right units? It "
+            "multiplies returns: a larger prior reward needs a smaller beta for the same expert."
+        )
+    elif share > NEARLY_SURE:
+        found.append(
+            "This expert nearly never makes a mistake. If yours does, one wrong answer will mislead the posterior: use "
+            "a smaller beta."
+        )
+    silent = int((problem.queryable & ~problem.mdp.terminal & (has_choice == 0)).sum())
+    if silent and at_random < 1.0 - TIE_TOLERANCE:
+        found.append(
+            f"In {silent} of the states that may be asked about all actions are the same: answers tell nothing."
+        )
+    return tuple(found)

@@ -1,0 +1,149 @@
+"""Reading a TOML file so that every complaint names its place: file, table, key and line."""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from journeyman.errors import InputError
+
+ROOT = ""  # the table of the keys before any [table]
+
+
+@dataclass(frozen=True)
+class TomlFile:
+    """A parsed TOML file with its text, for finding lines."""
+
+    path: Path
+    text: str
+    data: dict[str, Any]
+
+    def table(self, name: str) -> "TomlTable":
+        """Return a table by name ("" for the top of the file), empty if it is not there."""
+        content = self.data if name == ROOT else self.data.get(name, {})
+        if not isinstance(content, dict):
+            raise InputError(
+                f"{name} must be a table, got {content!r} at {self.place(ROOT, name)}. Write [{name}] on a line of its "
+                "own, and its keys below."
+            )
+        return TomlTable(self, name, content)
+
+    def place(self, table: str, key: str | None = None) -> str:
+        """Say where a table or one of its keys stands."""
+        line = self.line_of(table, key)
+        return f"line {line} of {self.path.name}" if line else self.path.name
+
+    def line_of(self, table: str, key: str | None = None) -> int | None:
+        """Return the line number of a table's header or of a key in it, or None if it cannot be found."""
+        current = ROOT
+        for number, line in enumerate(self.text.splitlines(), start=1):
+            header = re.match(r"\s*\[\s*\"?([^\]\"]+?)\"?\s*\]\s*(#.*)?$", line)
+            if header:
+                current = header.group(1)
+                if key is None and current == table:
+                    return number
+            elif key is not None and current == table and re.match(rf"\s*\"?{re.escape(key)}\"?\s*[.=]", line):
+                return number
+            if key is not None and current == ROOT and table and re.match(rf"\s*{re.escape(table)}\s*[.=]", line):
+                return number
+            if key is not None and table == ROOT and header and current == key:
+                return number
+        return None
+
+
+@dataclass(frozen=True)
+class TomlTable:
+    """One table of a file; every getter complains with the line."""
+
+    file: TomlFile
+    name: str
+    data: dict[str, Any]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.data
+
+    @property
+    def title(self) -> str:
+        """Name the table for people."""
+        return f"[{self.name}]" if self.name else "the top of the file"
+
+    def check_keys(self, known: tuple[str, ...]) -> None:
+        """Refuse keys that mean nothing here, and suggest what is meant."""
+        for key in self.data:
+            if key not in known:
+                close = difflib.get_close_matches(key, known, n=1)
+                hint = f"Did you mean {close[0]!r}?" if close else f"It has: {', '.join(known)}."
+                raise InputError(
+                    f"{self.title} must have keys that it knows, got {key!r} at {self.file.place(self.name, key)}. "
+                    f"{hint}"
+                )
+
+    def require(self, key: str, example: str) -> Any:
+        """Return a value that must be there."""
+        if key not in self.data:
+            raise InputError(
+                f"{key} must be given in {self.title}, got none in {self.file.place(self.name)}. Example: {example}"
+            )
+        return self.data[key]
+
+    def choice(self, key: str, known: tuple[str, ...], example: str) -> str:
+        """Return a word that must be one of the known ones."""
+        word = self.require(key, example)
+        if word not in known:
+            close = difflib.get_close_matches(str(word), known, n=1)
+            hint = f"Did you mean {close[0]!r}?" if close else f"Example: {example}"
+            raise InputError(
+                f"{key} must be one of {', '.join(known)}, got {word!r} at {self.file.place(self.name, key)}. {hint}"
+            )
+        return str(word)
+
+    def existing_file(self, key: str, example: str) -> Path:
+        """Return the path of a file that is named relative to the TOML file."""
+        name = self.require(key, example)
+        if not isinstance(name, str):
+            raise InputError(
+                f"{key} must be a file name, got {name!r} at {self.file.place(self.name, key)}. Example: {example}"
+            )
+        path = self.file.path.parent / name
+        if not path.is_file():
+            raise InputError(
+                f"{key} must name a file that exists, got {name!r} at {self.file.place(self.name, key)}. "
+                "It is looked for beside the problem file."
+            )
+        return path
+
+    @contextmanager
+    def blamed(self, key: str | None = None) -> Iterator[None]:
+        """Add the place of this table, or of one of its keys, to errors about what stands there."""
+        try:
+            yield
+        except InputError as error:
+            place = self.file.place(self.name, key if key in self.data else None)
+            where = f"{self.title}, {place}" if self.name else place
+            raise type(error)(f"{where}: {error}") from None
+
+
+def read_toml(path: str | Path) -> TomlFile:
+    """Read and parse a TOML file, or say where it is not one."""
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"a problem must be a file, got the folder {str(path)!r}. Name the problem.toml in it.")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(
+            f"the problem file must exist, got {str(path)!r}. Check the path, or write an example: journeyman init"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name} must be UTF-8 text, but reading it failed: {error}. Save it again.") from error
+    try:
+        return TomlFile(path, text, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(
+            f"{path.name} must be TOML, but: {error}. Text stands in quotes, lists in [brackets], one key = value per "
+            "line."
+        ) from None

@@ -1,0 +1,109 @@
+"""HTML that cannot be broken by what users wrote: every text is escaped, only elements made here are markup."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from journeyman.report.html.style import STYLE
+
+VOID = ("img", "meta", "br")
+MAX_ROWS = 30
+
+
+class Markup(str):
+    """Text that is HTML already; made by `element` and `join` only."""
+
+    __slots__ = ()
+
+
+def text(value: object) -> Markup:
+    """Return a value as HTML: markup stays what it is, all else is escaped."""
+    return value if isinstance(value, Markup) else Markup(escape(str(value), quote=True))
+
+
+def join(*children: object) -> Markup:
+    """Return several pieces one after the other."""
+    return Markup("".join(text(child) for child in children))
+
+
+def element(tag: str, *children: object, **attributes: str) -> Markup:
+    """Return an element; `class_` stands for the attribute class, an underscore inside a name for a hyphen."""
+    names = {name: name.rstrip("_").replace("_", "-") for name in attributes}
+    inside = "".join(f' {names[name]}="{escape(value, quote=True)}"' for name, value in attributes.items())
+    if tag in VOID:
+        return Markup(f"<{tag}{inside}>")
+    return Markup(f"<{tag}{inside}>{join(*children)}</{tag}>")
+
+
+def paragraph(*children: object, **attributes: str) -> Markup:
+    """Return a paragraph."""
+    return element("p", *children, **attributes)
+
+
+def bullets(items: Iterable[object]) -> Markup:
+    """Return a list; nothing if there are no items."""
+    listed = [element("li", item) for item in items]
+    return element("ul", *listed) if listed else Markup("")
+
+
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str, numeric: Sequence[int] = ()
+) -> Markup:
+    """Return a table with its caption; columns in `numeric` are aligned to the right."""
+    styles = ["number" if column in numeric else "" for column in range(len(header))]
+
+    def cells(tag: str, values: Sequence[object], **attributes: str) -> Markup:
+        return join(
+            *(
+                element(tag, value, **attributes, **({"class_": style} if style else {}))
+                for value, style in zip(values, styles, strict=True)
+            )
+        )
+
+    head = element("thead", element("tr", cells("th", header, scope="col")))
+    body = element("tbody", *(element("tr", cells("td", row)) for row in rows))
+    return element("div", element("table", element("caption", caption), head, body), class_="scroll")
+
+
+def definitions(rows: Iterable[tuple[str, object]]) -> Markup:
+    """Return pairs of a word and what it means or is."""
+    return element("dl", *(join(element("dt", name), element("dd", value)) for name, value in rows))
+
+
+def details(summary: str, *children: object) -> Markup:
+    """Return a part that is closed until someone opens it; in print it is open."""
+    return element("details", element("summary", summary), *children)
+
+
+def folded_table(
+    header: Sequence[str], rows: Sequence[Sequence[object]], caption: str, *, numeric: Sequence[int] = ()
+) -> Markup:
+    """Return a table; what goes beyond some rows is folded away, not left out."""
+    first = table(header, rows[:MAX_ROWS], caption=caption, numeric=numeric)
+    if len(rows) <= MAX_ROWS:
+        return first
+    rest = table(header, rows[MAX_ROWS:], caption=f"{caption} Continued.", numeric=numeric)
+    return join(first, details(f"{len(rows) - MAX_ROWS} more rows", rest))
+
+
+def section(anchor: str, title: str, *children: object) -> Markup:
+    """Return a section with a heading."""
+    return element("section", element("h2", title), *children, id=anchor)
+
+
+def contents(parts: Iterable[tuple[str, str]]) -> Markup:
+    """Return links to sections, as (anchor, title)."""
+    links = [element("li", element("a", title, href=f"#{anchor}")) for anchor, title in parts]
+    return element("nav", element("ul", *links), aria_label="Contents")
+
+
+def document(title: str, *children: object) -> str:
+    """Return a whole page, with its style inside: it needs no other file and no network."""
+    head = join(
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", title),
+        element("style", Markup(STYLE)),
+    )
+    page = element("html", element("head", head), element("body", element("main", *children)), lang="en")
+    return f"<!DOCTYPE html>\n{page}\n"

@@ -1,0 +1,90 @@
+"""EventLog: the events of a study file, as far as this process has read them, and how one more is added."""
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from journeyman.errors import StudyError
+from journeyman.learner import Event
+from journeyman.learner import ledger as books
+from journeyman.learner.ledger import Ledger
+from journeyman.problem import Problem
+from journeyman.study import store
+from journeyman.study.database import explained, transaction
+
+
+class EventLog:
+    """Events of a study and the ledger that follows from them. Threads of one process take turns by `lock`."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, problem: Problem, *, is_read_only: bool) -> None:
+        self.path, self.is_read_only = path, is_read_only
+        self.lock = threading.RLock()
+        self.ledger = Ledger(problem)
+        self.events: list[Event] = []
+        self._connection = connection
+        self._checksum = ""
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read what other processes have written since."""
+        with self.lock, explained(self.path, is_reading=True):
+            for event, checksum in store.read_events(self._connection, self.ledger.num_events, self._checksum):
+                self.ledger = books.applied(self.ledger, event)
+                self.events.append(event)
+                self._checksum = checksum
+
+    def store(self, event_fn: Callable[[], Event | None]) -> bool:
+        """Store the event that `event_fn` makes once all others are read, or nothing if it makes none.
+
+        Returns
+        -------
+        Whether there is one. When this returns True, the event is kept for good.
+        """
+        with self.lock:
+            self.check_writable()
+            with transaction(self._connection, self.path):
+                self.refresh()
+                event = event_fn()
+                if event is None:
+                    return False
+                after = books.applied(self.ledger, event)
+                checksum = store.append_event(self._connection, event, self._checksum, self.ledger, after)
+            # Only now is it kept. Should we be stopped here, it is read as if another process had written it.
+            self.ledger, self._checksum = after, checksum
+            self.events.append(event)
+            return True
+
+    def creation(self) -> tuple[str, str]:
+        """Return when and by which version the study was made."""
+        with self.lock, explained(self.path):
+            return store.read_creation(self._connection)
+
+    def snapshots(self) -> list[tuple[int, dict[str, Any]]]:
+        """Return (number of events behind it, snapshot) of those that can be used, newest first."""
+        with self.lock, explained(self.path):
+            return store.read_snapshots(self._connection)
+
+    def keep_snapshot(self, num_events: int, snapshot: dict[str, Any]) -> None:
+        """Keep a snapshot that has seen so many events."""
+        with self.lock, transaction(self._connection, self.path):
+            store.write_snapshot(self._connection, num_events, snapshot)
+
+    @property
+    def is_in_transaction(self) -> bool:
+        """Whether an event is just being stored."""
+        return self._connection.in_transaction
+
+    def check_writable(self) -> None:
+        """Refuse to change a study that is open for reading."""
+        if self.is_read_only:
+            raise StudyError(
+                f"the study must be open for writing to be changed, got {str(self.path)!r} opened read-only. "
+                "Open it with Study.open(path)."
+            )
+
+    def close(self) -> None:
+        """Close the file."""
+        with self.lock:
+            self._connection.close()

@@ -1,0 +1,161 @@
+"""Recovering a damaged study: what can be read goes into a new file; the old one is left as it is.
+
+Events up to the first that is damaged are taken over exactly. Answers that can be read after it cannot be put back in
+their place in history, but they are data: they are attached.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from journeyman.demonstrations import Demonstration
+from journeyman.errors import JourneymanError, StudyError
+from journeyman.learner import Event, LearnerSettings
+from journeyman.learner import ledger as books
+from journeyman.learner.ledger import Ledger
+from journeyman.problem import Problem
+from journeyman.study import store
+from journeyman.study.database import create_file, transaction
+from journeyman.study.study import Study
+
+MAX_MISSING = 1000  # rows in a row that cannot be read, before we believe that there are no more
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What could be read: events taken over in place, answers attached, and what was lost, in words."""
+
+    num_events: int
+    num_attached: int
+    losses: tuple[str, ...]
+
+
+def recover(path: str | Path, new_path: str | Path, *, problem: Problem | None = None, **settings: Any) -> Recovery:
+    """Copy what can be read of a damaged study into a new one.
+
+    Parameters
+    ----------
+    problem, settings
+        Used instead of the stored ones where those cannot be read.
+    """
+    path, new_path = Path(path), Path(new_path)
+    if not path.is_file():
+        raise StudyError(f"the study must exist, got {str(path)!r}. Check the path.")
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    losses: list[str] = []
+    try:
+        problem = _stored_problem(connection, problem, losses)
+        chosen = _stored_settings(connection, settings, losses)
+        events = _readable_events(connection, problem, losses)
+        stored = list(_stored_answers(connection, problem))
+    finally:
+        connection.close()
+    ledger = _written(new_path, problem, chosen, events)
+    known = {str(answer): answer for answer in ledger.answers}
+    extra = [item.demonstration for item in stored if item.answer not in known and not item.is_undone]
+    with Study.open(new_path) as study:
+        if extra:
+            study.attach(extra)
+        for item in stored:
+            if item.is_undone and item.answer in known:  # taken back after the damage
+                study.undo(known[item.answer])
+    return Recovery(len(events), len(extra), tuple(losses))
+
+
+class StoredAnswer(NamedTuple):
+    """A row of the table of demonstrations."""
+
+    answer: str
+    demonstration: Demonstration
+    is_undone: bool
+
+
+def _stored_problem(connection: sqlite3.Connection, given: Problem | None, losses: list[str]) -> Problem:
+    try:
+        return store.read_problem(connection)
+    except (sqlite3.Error, JourneymanError) as error:
+        if given is None:
+            raise StudyError(
+                f"the problem inside the study cannot be read ({error}). Give the one that it was made with: "
+                "journeyman study recover OLD NEW --problem problem.toml (or --world NAME)"
+            ) from None
+        losses.append("The stored problem could not be read; the one that you gave is used.")
+        return given
+
+
+def _stored_settings(connection: sqlite3.Connection, given: dict[str, Any], losses: list[str]) -> LearnerSettings:
+    try:
+        return store.read_settings(connection)
+    except (sqlite3.Error, JourneymanError):
+        losses.append("The settings could not be read; defaults are used where you gave none.")
+        return LearnerSettings(**given)
+
+
+def _readable_events(connection: sqlite3.Connection, problem: Problem, losses: list[str]) -> list[Event]:
+    """Return the events up to the first damaged one."""
+    events: list[Event] = []
+    ledger, checksum = Ledger(problem), ""
+    while True:
+        try:
+            row = connection.execute(
+                "SELECT name, payload, checksum FROM events WHERE number = ?", (len(events),)
+            ).fetchone()
+            if row is None or row[2] != store.checksum_of(checksum, len(events), row[0], row[1]):
+                break
+            event = Event(len(events), row[0], json.loads(row[1]))
+            ledger, checksum = books.applied(ledger, event), row[2]
+            events.append(event)
+        except (sqlite3.Error, JourneymanError, ValueError, TypeError):
+            break
+    last = _last_number(connection)
+    if last is None or last >= len(events):
+        losses.append(
+            f"Event {len(events)} and what follows it cannot be read in order; answers found there are attached."
+        )
+    return events
+
+
+def _last_number(connection: sqlite3.Connection) -> int | None:
+    try:
+        (last,) = connection.execute("SELECT max(number) FROM events").fetchone()
+        return -1 if last is None else int(last)
+    except sqlite3.Error:
+        return None
+
+
+def _stored_answers(connection: sqlite3.Connection, problem: Problem) -> Iterator[StoredAnswer]:
+    """Yield the rows of the table of demonstrations, one by one as far as each can be read."""
+    row, num_missing = 0, 0
+    while num_missing < MAX_MISSING:
+        row, num_missing = row + 1, num_missing + 1
+        try:
+            found = connection.execute(
+                "SELECT answer, record, undone_by FROM demonstrations WHERE rowid = ?", (row,)
+            ).fetchone()
+            if found is None:
+                continue
+            demonstration = Demonstration.from_record(json.loads(found[1]))
+            problem.counts(demonstration)
+        except (sqlite3.Error, JourneymanError, ValueError, TypeError):
+            continue
+        num_missing = 0
+        yield StoredAnswer(str(found[0]), demonstration, found[2] is not None)
+
+
+def _written(path: Path, problem: Problem, settings: LearnerSettings, events: list[Event]) -> Ledger:
+    """Write a new study with these events."""
+    connection = create_file(path)
+    ledger, checksum = Ledger(problem), ""
+    try:
+        with transaction(connection, path):
+            store.write_problem(connection, problem, settings)
+            for event in events:
+                after = books.applied(ledger, event)
+                checksum = store.append_event(connection, event, checksum, ledger, after)
+                ledger = after
+    finally:
+        connection.close()
+    return ledger

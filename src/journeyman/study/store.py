@@ -1,0 +1,151 @@
+"""Rows of a study file: what is written at creation, events with what follows from them, and snapshots."""
+
+import hashlib
+import sqlite3
+from datetime import UTC, datetime
+from typing import Any
+
+from journeyman.errors import StudyError
+from journeyman.learner.events import Event
+from journeyman.learner.ledger import Ledger
+from journeyman.learner.settings import LearnerSettings
+from journeyman.problem import Problem
+from journeyman.problem_files import ProblemRecord, problem_from_record, problem_to_record
+from journeyman.study.blobs import (
+    arrays_from_bytes,
+    arrays_to_bytes,
+    from_json,
+    join_snapshot,
+    split_snapshot,
+    to_json,
+)
+
+SNAPSHOTS_KEPT = 3
+
+
+def now() -> str:
+    """Return the time in UTC, in ISO format."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def program_version() -> str:
+    """Return name and version of this program."""
+    from importlib.metadata import version
+
+    return f"journeyman {version('journeyman')}"
+
+
+def write_problem(connection: sqlite3.Connection, problem: Problem, settings: LearnerSettings) -> None:
+    """Write what a study begins with."""
+    record = problem_to_record(problem)
+    connection.execute("INSERT INTO problem VALUES (0, ?, ?)", (to_json(record.facts), arrays_to_bytes(record.arrays)))
+    connection.execute(
+        "INSERT INTO settings VALUES (0, ?, ?, ?)", (to_json(settings.to_record()), now(), program_version())
+    )
+
+
+def read_problem(connection: sqlite3.Connection) -> Problem:
+    """Return the problem of a study."""
+    facts, arrays = _only_row(connection, "SELECT facts, arrays FROM problem", "problem")
+    return problem_from_record(ProblemRecord(from_json(facts, "the problem"), arrays_from_bytes(arrays, "the problem")))
+
+
+def read_settings(connection: sqlite3.Connection) -> LearnerSettings:
+    """Return the settings of a study."""
+    (record,) = _only_row(connection, "SELECT record FROM settings", "settings")
+    return LearnerSettings.from_record(from_json(record, "the settings"))
+
+
+def read_creation(connection: sqlite3.Connection) -> tuple[str, str]:
+    """Return when and by which version a study was made."""
+    created_at, created_by = _only_row(connection, "SELECT created_at, created_by FROM settings", "settings")
+    return str(created_at), str(created_by)
+
+
+def _only_row(connection: sqlite3.Connection, statement: str, what: str) -> Any:
+    row = connection.execute(statement).fetchone()
+    if row is None:
+        raise StudyError(f"a study must hold its {what}, got none: its making was interrupted. Make it anew.")
+    return row
+
+
+def checksum_of(previous: str, number: int, name: str, payload: str) -> str:
+    """Return what protects an event and, through the previous checksum, all before it."""
+    return hashlib.sha256(f"{previous}|{number}|{name}|{payload}".encode()).hexdigest()[:16]
+
+
+def read_events(connection: sqlite3.Connection, after: int, previous: str) -> list[tuple[Event, str]]:
+    """Return the events from number `after` on with their checksums; `previous` is the checksum before them."""
+    rows = connection.execute(
+        "SELECT number, name, payload, checksum FROM events WHERE number >= ? ORDER BY number", (after,)
+    )
+    found: list[tuple[Event, str]] = []
+    for number, name, payload, checksum in rows:
+        expected = checksum_of(previous, number, name, payload)
+        if number != after + len(found) or checksum != expected:
+            raise StudyError(
+                f"event {after + len(found)} must be as it was written, but it is missing or changed. All before it is "
+                "whole."
+            )
+        found.append((Event(number, name, from_json(payload, f"event {number}")), checksum))
+        previous = checksum
+    return found
+
+
+def append_event(connection: sqlite3.Connection, event: Event, previous: str, before: Ledger, after: Ledger) -> str:
+    """Write an event and what follows from it, inside the caller's transaction; return its checksum."""
+    payload = to_json(event.payload)
+    checksum = checksum_of(previous, event.number, event.name, payload)
+    connection.execute(
+        "INSERT INTO events VALUES (?, ?, ?, ?, ?)", (event.number, event.name, payload, now(), checksum)
+    )
+    for query in after.queries[len(before.queries) :]:
+        connection.execute(
+            "INSERT INTO queries VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting')",
+            (query.id, event.number, query.state, query.kind, query.length, query.score, query.text),
+        )
+    for query, status in zip(after.queries, after.statuses, strict=True):
+        if query.id >= len(before.queries) or before.statuses[query.id] != status:
+            connection.execute("UPDATE queries SET status = ? WHERE id = ?", (status, query.id))
+    for answer, demonstration in after.answers.items():
+        if answer not in before.answers:
+            connection.execute(
+                "INSERT INTO demonstrations VALUES (?, ?, ?, ?, NULL)",
+                (
+                    str(answer),
+                    event.number,
+                    answer if isinstance(answer, int) else None,
+                    to_json(demonstration.to_record()),
+                ),
+            )
+    for answer in before.answers.keys() - after.answers.keys():
+        connection.execute("UPDATE demonstrations SET undone_by = ? WHERE answer = ?", (event.number, str(answer)))
+    return checksum
+
+
+def write_snapshot(connection: sqlite3.Connection, event_number: int, snapshot: dict[str, Any]) -> None:
+    """Keep a snapshot, and forget all but the last few."""
+    facts, arrays = split_snapshot(snapshot)
+    connection.execute(
+        "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (event_number, program_version(), facts, arrays)
+    )
+    connection.execute(
+        "DELETE FROM snapshots WHERE event_number NOT IN "
+        "(SELECT event_number FROM snapshots ORDER BY event_number DESC LIMIT ?)",
+        (SNAPSHOTS_KEPT,),
+    )
+
+
+def read_snapshots(connection: sqlite3.Connection) -> list[tuple[int, dict[str, Any]]]:
+    """Return the snapshots that can be used, newest first: those of this version, and whole."""
+    usable = []
+    rows = connection.execute(
+        "SELECT event_number, facts, arrays FROM snapshots WHERE written_by = ? ORDER BY event_number DESC",
+        (program_version(),),
+    )
+    for event_number, facts, arrays in rows:
+        try:
+            usable.append((event_number, join_snapshot(facts, arrays)))
+        except StudyError:
+            continue  # events hold everything; a damaged snapshot only costs time
+    return usable

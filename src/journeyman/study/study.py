@@ -1,0 +1,311 @@
+"""Study: the durable form of a learner, in one SQLite file.
+
+What happens is checked, then stored, then acknowledged; inference comes after that, when somebody needs the posterior.
+So an answer is acknowledged at once, and an acknowledged answer is never lost.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from journeyman.acquisition import Scores
+from journeyman.apprentice import Certificate
+from journeyman.demonstrations import Demonstration, as_demonstrations
+from journeyman.errors import InputError, StudyError
+from journeyman.inference.posterior import Posterior
+from journeyman.learner import ActiveLearner, Event, LearnerSettings, Query, StepRecord
+from journeyman.learner import ledger as books
+from journeyman.learner.events import BELIEF_EVENTS
+from journeyman.learner.ledger import Ledger
+from journeyman.learner.records import AnswerId
+from journeyman.problem import Problem
+from journeyman.study import store
+from journeyman.study.database import create_file, explained, open_file, transaction
+from journeyman.study.log import EventLog
+from journeyman.study.status import StudyStatus
+from journeyman.types import IntArray, whole_number
+
+SNAPSHOT_EVERY = 10  # answers; as many are replayed at most after a crash
+PATIENCE = 3  # asks that others may spoil before we make them wait
+
+
+class Study:
+    """A learner that survives crashes, days of waiting and several processes; made by `create` or `open`.
+
+    It asks and is told as an `ActiveLearner` is, and gives the same queries as one that never stopped. Any number of
+    processes (and the threads of one) may use one file: each first reads what the others have written. Use it as a
+    context manager, or `close` it: that keeps a snapshot, so that the next opening is quick.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, *, num_threads: int | None, is_read_only: bool
+    ) -> None:
+        with explained(path, is_reading=True):
+            self.problem: Problem = store.read_problem(connection)
+            self.settings: LearnerSettings = store.read_settings(connection)
+        self.path, self.num_threads = path, num_threads
+        self._log = EventLog(connection, path, self.problem, is_read_only=is_read_only)
+        self._lock = self._log.lock
+        self._learner: ActiveLearner | None = None
+        self._num_kept = 0  # events behind the newest snapshot that we know of
+
+    @classmethod
+    def create(cls, path: str | Path, problem: Problem, *, num_threads: int | None = None, **settings: Any) -> "Study":
+        """Make a new study file; settings as in `LearnerSettings`. Refuses a file that exists."""
+        path = Path(path)
+        chosen = LearnerSettings(**_known(settings))
+        chosen.check_problem(problem)
+        connection = create_file(path)
+        try:
+            with transaction(connection, path):
+                store.write_problem(connection, problem, chosen)
+            return cls(connection, path, num_threads=num_threads, is_read_only=False)
+        except BaseException:
+            connection.close()
+            for suffix in ("", "-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def open(cls, path: str | Path, *, num_threads: int | None = None, read_only: bool = False) -> "Study":
+        """Open a study file; with `read_only` nothing is written to it, and asking and telling are refused."""
+        connection = open_file(Path(path), is_read_only=read_only)
+        try:
+            return cls(connection, Path(path), num_threads=num_threads, is_read_only=read_only)
+        except BaseException:
+            connection.close()
+            raise
+
+    # Asking and being told
+
+    def ask(self, k: int = 1) -> Query | tuple[Query, ...]:
+        """Return the query to put to the expert next; for k > 1 a tuple of k that tell most together."""
+        k = whole_number(k, "k", 1, "It is the number of queries.")
+        with self._lock:
+            self._log.check_writable()
+            for _ in range(PATIENCE):  # scoring takes time: others may write meanwhile
+                event = self._caught_up().propose_ask(k)
+                if self._log.store(partial(self._if_next, event)):
+                    break
+            else:
+                self._log.store(lambda: self._caught_up_with(self._log.events).propose_ask(k))  # now they wait for us
+            queries = self._log.ledger.queries[-k:]
+        return queries[0] if k == 1 else queries
+
+    def _if_next(self, event: Event) -> Event | None:
+        return event if event.number == self._log.ledger.num_events else None
+
+    def tell(self, query: Query | int, demonstration: Demonstration | int, *, annotator: str | None = None) -> None:
+        """Store the answer to a query; once this returns, it is kept.
+
+        Parameters
+        ----------
+        query
+            One that waits, or its id; in any order, and by whichever process asked it.
+        demonstration
+            It starts in the state of the query. For a state query the action alone will do.
+        annotator
+            Who answered, unless the demonstration says so.
+        """
+        with self._lock:
+            asked = self.ledger.find(query)
+            if not isinstance(demonstration, Demonstration) and asked.kind == "state":
+                action = whole_number(demonstration, "the action that answers a state query", 0)
+                demonstration = Demonstration.annotation(asked.state, action)
+            self._do("tell", asked.id, _signed(demonstration, annotator))
+
+    def attach(self, demonstrations: Iterable[Demonstration] | Demonstration, *, annotator: str | None = None) -> Any:
+        """Store data that were never asked for; returns the id of one, or a tuple of ids, for `undo`."""
+        listed = tuple(_signed(item, annotator, is_dated=False) for item in as_demonstrations(demonstrations))
+        with self._lock:
+            self._do("attach", listed)
+            ids = tuple(self._log.ledger.answers)[-len(listed) :]
+        return ids[0] if isinstance(demonstrations, Demonstration) else ids
+
+    def fail(self, query: Query | int) -> None:
+        """Say that no answer comes to a query now; its state may be asked about again."""
+        self._do("fail", query)
+
+    def abandon(self, query: Query | int) -> None:
+        """Say that a query cannot be answered; its state is not asked about again."""
+        self._do("abandon", query)
+
+    def undo(self, answer: Query | AnswerId) -> None:
+        """Take an answer out of the posterior: that of a query (or its id), or attached data (by the id it got)."""
+        self._do("undo", answer)
+
+    # What is known
+
+    @property
+    def learner(self) -> ActiveLearner:
+        """The learner behind the study, after all events so far. Look, but do not tell it: that would not be stored."""
+        with self._lock:
+            return self._caught_up()
+
+    @property
+    def posterior(self) -> Posterior:
+        """Belief about the reward after all answers so far."""
+        with self._lock:  # a thread that tells meanwhile must not change what is computed on
+            return self._caught_up().posterior
+
+    def scores(self) -> Scores:
+        """Return the scores of all states, as the next `ask` sees them where no query waits."""
+        with self._lock:
+            return self._caught_up().scores()
+
+    def apprentice(self) -> IntArray:
+        """Return the policy `[S]` that we hand out."""
+        with self._lock:
+            return self._caught_up().apprentice()
+
+    def certificate(self) -> Certificate:
+        """Return what may be said about the apprentice."""
+        with self._lock:
+            return self._caught_up().certificate()
+
+    def confirmation(self) -> Certificate:
+        """Return what a fresh, longer posterior says about the apprentice."""
+        with self._lock:
+            return self._caught_up().confirmation()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the goal is reached."""
+        with self._lock:
+            return self._caught_up().is_finished
+
+    @property
+    def history(self) -> tuple[StepRecord, ...]:
+        """One record per answer that came in or was taken back."""
+        with self._lock:
+            return self._caught_up().history
+
+    @property
+    def ledger(self) -> Ledger:
+        """Queries, their status and the answers, as they follow from all events that are stored now."""
+        with self._lock:
+            self._log.refresh()
+            return self._log.ledger
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All that happened, in order."""
+        with self._lock:
+            self._log.refresh()
+            return tuple(self._log.events)
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """All queries that were ever asked, by id."""
+        return self.ledger.queries
+
+    @property
+    def pending(self) -> tuple[Query, ...]:
+        """Queries that wait for an answer."""
+        return self.ledger.pending
+
+    @property
+    def answers(self) -> dict[AnswerId, Demonstration]:
+        """Demonstrations that count, by the id of their query or the id that `attach` gave."""
+        return dict(self.ledger.answers)
+
+    @property
+    def demonstrations(self) -> tuple[Demonstration, ...]:
+        """Demonstrations that count, in the order in which they came."""
+        return tuple(self.ledger.answers.values())
+
+    def status(self) -> StudyStatus:
+        """Return what is in the study, without any inference."""
+        return StudyStatus.of(self.ledger, self.settings, *self._log.creation())
+
+    # Keeping
+
+    def save_snapshot(self) -> None:
+        """Keep the posterior, so that the next opening need not compute it again."""
+        with self._lock:
+            learner = self._learner
+            if learner is None or self._log.is_read_only or len(learner.events) <= self._num_kept:
+                return
+            number = len(learner.events)
+            self._log.keep_snapshot(number, learner.snapshot())
+            self._num_kept = number
+
+    def close(self) -> None:
+        """Keep a snapshot and close the file. A snapshot that cannot be kept (full disk) only costs time later."""
+        with self._lock:
+            with suppress(StudyError):
+                self.save_snapshot()
+            self._log.close()
+
+    def __enter__(self) -> "Study":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Inside
+
+    def _do(self, name: str, *arguments: Any) -> None:
+        """Check what happens against all that is stored, store it, and remember it."""
+        self._log.store(lambda: books.PROPOSALS[name](self._log.ledger, *arguments))
+
+    def _caught_up(self) -> ActiveLearner:
+        """Return the learner after all stored events, with a snapshot kept every few answers."""
+        self._log.refresh()
+        events = self._log.events
+        learner = self._caught_up_with(events)
+        unkept = sum(event.name in BELIEF_EVENTS for event in events[self._num_kept :])
+        if unkept >= SNAPSHOT_EVERY and not self._log.is_in_transaction:
+            with suppress(StudyError):  # said when something has to be stored; a snapshot only saves time
+                self.save_snapshot()
+        return learner
+
+    def _caught_up_with(self, events: list[Event]) -> ActiveLearner:
+        learner = self._learner if self._learner is not None else self._restored(events)
+        missing = events[len(learner.events) :]
+        if len(missing) > 1 and not self.settings.is_smc:  # compute the last posterior only
+            learner = self._replayed(events, learner.snapshot())
+        else:
+            for event in missing:
+                learner.apply(event)
+        self._learner = learner
+        return learner
+
+    def _restored(self, events: list[Event]) -> ActiveLearner:
+        """Return a learner from the newest snapshot that can be used, or from all events."""
+        for number, snapshot in self._log.snapshots():
+            try:
+                learner = self._replayed(events, snapshot)
+            except InputError:
+                continue  # of another format; events hold everything
+            self._num_kept = number
+            return learner
+        return self._replayed(events, None)
+
+    def _replayed(self, events: list[Event], snapshot: dict[str, Any] | None) -> ActiveLearner:
+        return ActiveLearner.restore(self.problem, self.settings, events, snapshot, num_threads=self.num_threads)
+
+
+def _known(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings that exist, without those that are None."""
+    for name in settings:
+        if name not in LearnerSettings.__dataclass_fields__:
+            known = ", ".join(LearnerSettings.__dataclass_fields__)
+            raise InputError(f"a study must get settings that it knows, got {name!r}. It has: {known}.")
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _signed(answer: Demonstration | int, annotator: str | None, *, is_dated: bool = True) -> Any:
+    """Add who answered, and when, where the demonstration does not say."""
+    if not isinstance(answer, Demonstration):
+        return answer  # the ledger says what is wrong with it
+    stamp = datetime.now(UTC).replace(microsecond=0) if is_dated else None
+    return replace(answer, annotator=answer.annotator or annotator, timestamp=answer.timestamp or stamp)

@@ -1,0 +1,197 @@
+"""`journeyman run` as a user types it."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from journeyman.cli import app as cli
+from journeyman.learner.run_folder import COLUMNS, open_run
+from journeyman.problem_files.example import write_example
+from journeyman.worlds import make_world
+
+SMALL = ("--world", "random-grid", "--option", "size=3", "--set", "num_particles=200", "--threads", "1", "--seed", "1")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run `journeyman run` with these arguments; return exit code, stdout and stderr."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run_command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["journeyman", "run", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        output = capsys.readouterr()
+        return stop.value.code or 0, output.out, output.err
+
+    return run_command
+
+
+def rows(folder):
+    """History without the columns that are times."""
+    with (folder / "history.csv").open(newline="") as file:
+        return [
+            {name: value for name, value in row.items() if not name.endswith("_seconds")}
+            for row in csv.DictReader(file)
+        ]
+
+
+def test_it_says_what_came_of_it(run, tmp_path):
+    out = tmp_path / "new" / "jail"
+    code, text, err = run("--world", "jail", "--seed", "3", "--epsilon", "0.5", "--out", out)
+    assert (code, err) == (0, "")
+    assert text.startswith("The certificate HOLDS.")
+    assert "the goal was reached." in text
+    assert "True regret of the apprentice, which the learner does not know: 0." in text
+    assert sorted(path.name for path in out.iterdir()) == [
+        "certificate.json", "events.jsonl", "history.csv", "settings.json",
+    ]  # fmt: skip
+    certificate = json.loads((out / "certificate.json").read_text())
+    assert certificate["holds"]
+    assert json.loads((out / "settings.json").read_text())["epsilon"] == 0.5
+
+
+def test_json(run, tmp_path):
+    code, text, err = run(*SMALL, "--steps", 2, "--out", tmp_path, "--json")
+    record = json.loads(text)
+    assert (code, err) == (0, "")
+    assert (record["num_steps"], record["is_finished"]) == (2, False)
+    assert record["true_regret"] >= 0.0
+    assert record["last_step"]["num_demonstrations"] == 2
+    assert record["spec"]["world_options"] == {"size": 3}
+    assert record["certificate"]["status"] in ("undecided", "fails", "refused")
+
+
+def test_running_again_continues(run, tmp_path):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    run(*SMALL, "--steps", 5, "--no-stop", "--out", whole)
+    run(*SMALL, "--steps", 2, "--no-stop", "--out", parts)
+    kept = (parts / "history.csv").read_text()
+    code, _, err = run(*SMALL, "--steps", 5, "--no-stop", "--out", parts)
+    assert code == 0
+    assert "Going on after 2 answers" in err
+    assert rows(parts) == rows(whole)
+    assert len(rows(whole)) == 5
+    assert (parts / "history.csv").read_text().startswith(kept)  # what was written stays, times included
+
+
+def test_a_run_that_was_cut_off_continues(run, tmp_path):
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    for folder in (whole, cut):
+        run(*SMALL, "--steps", 4, "--no-stop", "--out", folder)
+    events = (cut / "events.jsonl").read_bytes()
+    (cut / "events.jsonl").write_bytes(events[:-40])  # the last answer is half written, its query waits
+    history = (cut / "history.csv").read_bytes()
+    (cut / "history.csv").write_bytes(history[:-10])
+    run(*SMALL, "--steps", 4, "--no-stop", "--out", cut)
+    assert rows(cut) == rows(whole)
+    assert len((cut / "events.jsonl").read_text().splitlines()) == 8
+
+
+def test_a_killed_run_continues(run, tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    arguments = [*SMALL, "--steps", "12", "--no-stop"]
+    command = [sys.executable, "-m", "journeyman", "run", *arguments, "--out", str(killed)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60.0
+    while process.poll() is None and time.monotonic() < deadline:
+        if (killed / "events.jsonl").exists() and (killed / "events.jsonl").stat().st_size > 0:
+            break
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    run(*arguments, "--out", killed)
+    run(*arguments, "--out", whole)
+    assert rows(killed) == rows(whole)
+
+
+def test_another_run_is_refused(run, tmp_path):
+    run(*SMALL, "--steps", 1, "--out", tmp_path)
+    code, _, err = run(*SMALL, "--steps", 1, "--out", tmp_path, "--epsilon", "0.3")
+    assert code == 1
+    assert "got epsilon = 0.3 where" in err
+    assert "has 0.1. Choose another folder, or the old settings." in err
+
+
+def test_two_processes_at_once_are_refused(run, tmp_path):
+    with open_run(tmp_path, {"format": 1}):
+        code, _, err = run(*SMALL, "--out", tmp_path)
+    assert code == 1
+    assert "which another one has open" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Say --world or --problem"),
+        (("--world", "jail", "--problem", "p.toml"), "Say --world or --problem"),
+        (("--problem", "p.toml", "--option", "size=3"), "--option is for worlds"),
+        (("--world", "jial"), "Did you mean 'jail'"),
+        (("--world", "jail", "--acquisition", "pac"), "the acquisition function must be one that exists"),
+        (("--world", "jail", "--inference", "smcc"), "Did you mean 'smc'"),
+        (("--world", "jail", "--acquisition-set", "scop=1"), "got 'scop'"),
+        (("--world", "jail", "--set", "particles=1"), "got 'particles'"),
+        (("--world", "random-8x8", "--inference", "enumerate"), "enumerate"),
+        (("--world", "jail", "--steps", "-1"), "steps must be a whole number"),
+    ],
+)
+def test_mistakes_are_named(run, tmp_path, arguments, message):
+    code, _, err = run(*arguments, "--out", tmp_path / "out")
+    assert code == 1
+    assert message in err
+
+
+def test_a_folder_that_cannot_be_made(run, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = run("--world", "jail", "--out", tmp_path / "file")
+    assert code == 1
+    assert "Choose another place" in err
+
+
+def test_trajectories_take_the_length_of_the_world(run, tmp_path):
+    code, text, _ = run(*SMALL, "--query", "trajectory", "--steps", 1, "--out", tmp_path, "--json")
+    assert code == 0
+    assert json.loads(text)["spec"]["length"] == make_world("random-grid", 1, size=3).max_length
+
+
+def test_a_problem_of_ones_own(run, tmp_path):
+    write_example(tmp_path)
+    options = ("--problem", tmp_path / "problem.toml", "--steps", 2, "--set", "num_particles=200", "--no-stop")
+    code, text, err = run(*options, "--out", tmp_path / "out", "--json")
+    assert code == 0
+    assert "drawn from the prior, with seed 0" in err
+    record = json.loads(text)
+    assert record["num_steps"] == 2
+    assert record["spec"]["problem"] == "problem"
+    text = (tmp_path / "problem.toml").read_text()
+    changed = text.replace("discount = 0.9", "discount = 0.8")
+    assert changed != text
+    (tmp_path / "problem.toml").write_text(changed)
+    code, _, err = run(*options, "--out", tmp_path / "out")
+    assert code == 1
+    assert "got problem_fingerprint" in err
+
+
+def test_goal_reward(run, tmp_path):
+    code, text, _ = run(*SMALL, "--goal", "reward", "--steps", 1, "--out", tmp_path)
+    assert code == 0
+    assert "The widest 95% interval of the reward's parameters is" in text
+
+
+def test_history_is_a_table(run, tmp_path):
+    run(*SMALL, "--steps", 2, "--batch", 2, "--out", tmp_path)
+    with (tmp_path / "history.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    assert tuple(table[0]) == COLUMNS
+    assert [row["query"] for row in table] == ["0", "1"]
+    assert all(0.0 <= float(row["failure_chance"]) <= 1.0 for row in table)
+    assert os.path.getsize(tmp_path / "events.jsonl") > 0

@@ -1,0 +1,180 @@
+"""`journeyman study`, as a user types it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from journeyman.cli import app as cli
+from journeyman.study import Study
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Run `journeyman` with these arguments in an empty folder; return exit code, stdout and stderr."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run_command(line):
+        monkeypatch.setattr(sys, "argv", ["journeyman", *line.split()])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        output = capsys.readouterr()
+        return stop.value.code or 0, output.out, output.err
+
+    return run_command
+
+
+@pytest.fixture
+def succeed(run):
+    """Run a line that must work and return what it prints."""
+
+    def succeed_with(line):
+        code, out, err = run(line)
+        assert (code, err) == (0, ""), (line, err)
+        return json.loads(out, parse_constant=pytest.fail) if "--json" in line else out
+
+    return succeed_with
+
+
+@pytest.fixture
+def study(succeed):
+    succeed("init")
+    succeed("study new my.study --problem problem.toml --set num_particles=100")
+
+
+def test_the_main_job(study, run, succeed):
+    out = succeed("study ask my.study")
+    assert out.startswith("Question 0: In state ")
+    assert "Answer with: journeyman study tell my.study 0 ACTION" in out
+    assert succeed("study tell my.study 0 right --by ada").startswith("Kept the answer to question 0.")
+    status = succeed("study status my.study --json")
+    assert (status["num_done"], status["num_demonstrations"]) == (1, 1)
+    assert 0.0 <= status["belief"]["failure_chance"] <= 1.0
+    out = succeed("study status my.study")
+    assert "Questions: 1 asked, 1 answered, 0 waiting" in out
+    assert "Certificate: " in out
+    code, out, err = run("study certify my.study")
+    assert (code, err) == (3, "")
+    assert "All of this assumes that" in out
+    code, out, err = run("study certify my.study --json")
+    assert code == 3
+    assert json.loads(out)["is_confirmed"] is False
+
+
+def test_a_certificate_that_holds_has_exit_code_0(run, succeed):
+    succeed("study new a.study --world lopes-two-state --inference enumerate --epsilon 5")
+    code, out, err = run("study certify a.study")
+    assert (code, err) == (0, "")
+    assert "The certificate HOLDS." in out
+    assert "It was confirmed on a fresh, longer posterior." in out
+
+
+def test_questions_answers_and_second_thoughts(study, run, succeed):
+    first, second, third = succeed("study ask my.study -k 3 --json")
+    assert [query["id"] for query in (first, second, third)] == [0, 1, 2]
+    told = succeed("study tell my.study 1 4 --json")
+    assert told["demonstration"]["steps"] == [[second["state"], 4]]
+    assert succeed("study attach my.study house:right path:right --final pond --json")["answer"] == "attached-0"
+    succeed("study undo my.study attached-0")
+    succeed("study undo my.study 1")
+    succeed("study fail my.study 0")
+    succeed("study abandon my.study 2")
+    status = succeed("study status my.study --quick --json")
+    assert (status["num_failed"], status["num_abandoned"], status["num_undone"]) == (2, 1, 2)
+    assert status["belief"] is None
+    assert "still wait" not in succeed("study ask my.study")
+    assert "1 older question still wait" in succeed("study ask my.study")
+
+
+def test_trajectories_are_told_step_by_step(succeed, run):
+    succeed("init")
+    new = "study new t.study --problem problem.toml --query trajectory --length 3 --set num_particles=100"
+    succeed(new)
+    (query,) = succeed("study ask t.study --json")
+    with Study.open("t.study") as study:
+        mdp = study.problem.mdp
+        house = mdp.state_name(query["state"])
+    told = succeed(f"study tell t.study 0 {house}:stay {house}:stay --final {house} --json")
+    assert told["demonstration"]["ended"] == "truncated"
+    assert len(told["demonstration"]["steps"]) == 2
+    code, _, err = run("study tell t.study 0 right")
+    assert code == 1
+    assert "a step must be written as STATE:ACTION" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("study ask none.study", "the study must exist"),
+        ("study tell my.study 0 right", "a query must be one that was asked, got id 0"),
+        ("study tell my.study 9 right", "a query must be one that was asked"),
+        ("study attach my.study houseright", "a step must be written as STATE:ACTION"),
+        ("study attach my.study house:fly", "an action must be"),
+        ("study attach my.study house:right lawn:up", "demonstrations must follow the dynamics"),
+        ("study new my.study --problem problem.toml", "a new study must not overwrite a file"),
+        ("study new b.study", "a study must have one problem, got none"),
+        ("study new b.study --problem problem.toml --world jail", "got a file and a world"),
+        ("study new b.study --problem problem.toml --option beta=1", "only a world takes options"),
+        ("study new b.study --world jail --query trajectory", "Say length="),
+        ("study new b.study --world jail --set particles=3", "must get options it knows"),
+        ("study undo my.study attached-3", "only an answer that counts can be undone"),
+        ("study export my.study a.txt", "the format must be clear from the ending"),
+        ("study export my.study a.csv --what rewards", "what must be one of"),
+        ("study import my.study none.csv", "that can be read"),
+    ],
+)
+def test_mistakes_are_messages(study, run, line, message):
+    code, out, err = run(line)
+    assert (code, out) == (1, "")
+    assert err.startswith("Error: ")
+    assert message in err
+
+
+def test_export_and_import(study, run, succeed, tmp_path):
+    succeed("study attach my.study house:right path:right --final pond --by ada")
+    succeed("study ask my.study")
+    succeed("study tell my.study 0 stay")
+    for name in ("answers.csv", "answers.jsonl", "answers.npz"):
+        assert succeed(f"study export my.study {name}") == f"Wrote 2 demonstrations to {name}\n"
+        succeed(f"study new {name}.study --problem problem.toml --set num_particles=100")
+        assert succeed(f"study import {name}.study {name} --json") == {"answers": ["attached-0", "attached-1"]}
+        with Study.open("my.study") as old, Study.open(f"{name}.study") as new:
+            assert [item.steps for item in new.demonstrations] == [item.steps for item in old.demonstrations]
+            assert new.demonstrations[0].annotator == "ada"
+    code, _, err = run("study export my.study answers.npz --format imitation")
+    assert code == 1
+    assert "--repeat-last" in err
+    succeed("study export my.study answers.npz --format imitation --repeat-last")
+    assert "Attached 2 demonstrations" in succeed("study import answers.csv.study answers.npz --format imitation")
+    succeed("study export my.study policy.json --what policy")
+    succeed("study export my.study certificate.json --what certificate")
+    assert len(json.loads((tmp_path / "policy.json").read_text())["policy"]) == 8
+
+
+def test_recover(study, run, succeed, tmp_path):
+    succeed("study attach my.study house:right")
+    assert "new.study has 1 events of my.study" in succeed("study recover my.study new.study")
+    assert succeed("study recover my.study again.study --json") == {"num_events": 1, "num_attached": 0, "losses": []}
+
+
+def test_as_a_process(tmp_path):
+    """The installed command itself, once: its exit code, its output, and that it leaves one file."""
+    environment = os.environ | {"COLUMNS": "100"}
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "journeyman", "study", *arguments]
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", env=environment, timeout=120
+        )
+
+    made = run("new", "a.study", "--world", "lopes-two-state", "--inference", "enumerate")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert run("tell", "a.study", "0", "1").returncode == 1
+    assert run("tell", "a.study").returncode == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["a.study"]

@@ -1,0 +1,31 @@
+"""Small worlds and learners that the tests of this folder share."""
+
+from journeyman.learner import ActiveLearner
+from journeyman.worlds import make_world
+
+FEW = {"num_particles": 200}
+
+
+def grid_world(seed=1, size=3):
+    """A 3x3 grid with a reward per cell: 9 parameters."""
+    return make_world("random-grid", seed, size=size)
+
+
+def grid_learner(world=None, **settings):
+    """A learner with few particles on the 3x3 grid."""
+    options = {"inference_options": FEW, "num_threads": 1, "seed": 5} | settings
+    return ActiveLearner((world or grid_world()).problem, **options)
+
+
+def told(learner, world, steps, k=1):
+    """Ask and answer `steps` times."""
+    for _ in range(steps):
+        queries = learner.ask(k)
+        for query in queries if k > 1 else [queries]:
+            learner.tell(query, world.expert.demonstrate(query.state, seed=0, visit=query.id))
+    return learner
+
+
+def keys(queries):
+    """What must be the same in two runs, bit by bit."""
+    return [(query.id, query.state, query.score) for query in queries]

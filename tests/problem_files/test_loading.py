@@ -1,0 +1,194 @@
+import numpy as np
+import pytest
+
+from journeyman.errors import InputError
+from journeyman.problem_files import load_problem, write_example
+from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
+
+EDGES = "state,action,next_state,probability\n0,0,0,1\n0,1,1,1\n1,0,1,1\n1,1,2,0.5\n1,1,0,0.5\n"
+PLAIN = """
+discount = 0.9
+[transitions]
+file = "edges.csv"
+[reward]
+model = "per_state"
+[prior]
+kind = "normal"
+std = 2.0
+[expert]
+beta = 4.0
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Load a problem from text; other files stand beside it."""
+
+    def load_text(text=PLAIN, **files):
+        (tmp_path / "edges.csv").write_text(EDGES)
+        for name, content in files.items():
+            target = tmp_path / name.replace("_dot_", ".")
+            if isinstance(content, str):
+                target.write_text(content)
+            else:
+                np.savez(target, **content)
+        (tmp_path / "problem.toml").write_text(text)
+        return load_problem(tmp_path / "problem.toml")
+
+    return load_text
+
+
+def replaced(old, new, text=PLAIN):
+    assert old in text
+    return text.replace(old, new)
+
+
+def test_a_plain_problem(load):
+    problem = load()
+    mdp = problem.mdp
+    assert (mdp.num_states, mdp.num_actions, mdp.discount, problem.beta) == (3, 2, 0.9, 4.0)
+    assert mdp.terminal.tolist() == [False, False, True]
+    assert problem.queryable.tolist() == [True, True, False]
+    assert isinstance(problem.prior, Normal)
+    assert problem.prior.std.tolist() == [2.0] * 3
+    assert np.allclose(mdp.initial, 1 / 3)
+
+
+def test_labels_initial_queryable_and_grid(load):
+    problem = load(
+        PLAIN
+        + """
+[states]
+labels = ["home", "road", "goal"]
+initial = { home = 0.25, road = 0.75 }
+queryable = ["road"]
+[actions]
+labels = ["wait", "go"]
+[grid]
+layout = ["#h", "rG"]
+kinds = { G = "goal" }
+moves = [[0, 0], [0, 1]]
+"""
+    )
+    mdp = problem.mdp
+    assert mdp.initial.tolist() == [0.25, 0.75, 0.0]
+    assert problem.queryable.tolist() == [False, True, False]
+    assert (mdp.state_name(1), mdp.action_name(1)) == ("road", "go")
+    assert mdp.grid.places.tolist() == [[0, 1], [1, 0], [1, 1]]
+    assert mdp.grid.kinds == ("plain", "plain", "goal")
+
+
+def test_initial_states_by_number_and_reachable_questions(load):
+    problem = load(PLAIN + '[states]\ninitial = [1]\nqueryable = "reachable"\n')
+    assert problem.mdp.initial.tolist() == [0.0, 1.0, 0.0]
+    assert problem.queryable.tolist() == [True, True, False]
+
+
+def test_arrays_need_a_layout(load):
+    dense = np.zeros((2, 3, 3))
+    dense[0, 0, 0] = dense[0, 1, 1] = dense[1, 0, 1] = 1.0
+    dense[1, 1, [0, 2]] = 0.5
+    text = replaced('file = "edges.csv"', 'file = "dense.npz"')
+    with pytest.raises(InputError, match="layout must be given"):
+        load(text, dense_dot_npz={"transitions": dense})
+    problem = load(replaced('npz"', 'npz"\nlayout = "ASS"', text), dense_dot_npz={"transitions": dense})
+    assert np.array_equal(problem.mdp.dense_transitions(), load().mdp.dense_transitions())
+
+
+def test_a_saved_mdp(load, tmp_path):
+    load().mdp.save(tmp_path / "mdp.npz")
+    problem = load(replaced('"edges.csv"', '"mdp.npz"'))
+    assert np.array_equal(problem.mdp.dense_transitions(), load().mdp.dense_transitions())
+
+
+def test_missing_actions_need_a_word(load):
+    fewer = EDGES.replace("0,1,1,1\n", "")
+    text = replaced('"edges.csv"', '"fewer.csv"')
+    with pytest.raises(InputError, match='missing_actions = "unavailable"'):
+        load(text, fewer_dot_csv=fewer)
+    said = replaced('"fewer.csv"', '"fewer.csv"\nmissing_actions = "unavailable"', text)
+    assert load(said, fewer_dot_csv=fewer).mdp.available.tolist() == [[True, False], [True, True], [True, True]]
+
+
+@pytest.mark.parametrize(
+    ("prior", "kind"),
+    [
+        ('kind = "uniform"\nlow = -1.0\nhigh = [1.0, 2.0, 3.0]', Uniform),
+        ('kind = "discrete"\natoms = [[0, 1, 2], [2, 1, 0]]\nprobabilities = [0.25, 0.75]', Discrete),
+        ('kind = "multivariate_normal"\ncovariance = [[2, 1, 0], [1, 2, 1], [0, 1, 2]]', MultivariateNormal),
+        (
+            'kind = "multivariate_normal"\nstd = 2.0\nlength_scale = 1.0\n[grid]\nrows = 1\ncolumns = 3',
+            MultivariateNormal,
+        ),
+    ],
+)
+def test_priors(load, prior, kind):
+    problem = load(replaced('kind = "normal"\nstd = 2.0', prior))
+    assert type(problem.prior) is kind
+    assert problem.prior.num_parameters == 3
+
+
+def test_a_smooth_prior_follows_the_distance(load):
+    text = 'kind = "multivariate_normal"\nstd = 2.0\nlength_scale = 1.0\n[grid]\nrows = 1\ncolumns = 3'
+    covariance = load(replaced('kind = "normal"\nstd = 2.0', text)).prior.covariance
+    expected = 4.0 * np.exp(-0.5 * np.array([0.0, 1.0, 4.0]))
+    assert np.allclose(covariance[0], expected, atol=4e-6)  # 1e-6 of the variance is added to the diagonal
+
+
+def test_features_from_a_table(load):
+    text = replaced('"per_state"', '"features"\nfeatures = "f.csv"')
+    problem = load(text, f_dot_csv="state,offset,mud,sand\n0,1,1,0\n2,-1,0,2\n")
+    assert problem.reward_model.names == ("mud", "sand")
+    assert problem.reward_model.reward([10.0, 100.0]).tolist() == [11.0, 0.0, 199.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (replaced("discount", "discont"), "got 'discont' at line 2 of problem.toml. Did you mean 'discount'?"),
+        (replaced("[prior]", "[prio]"), "Did you mean 'prior'?"),
+        (replaced("std = 2.0", "sdt = 2.0"), "got 'sdt' at line 9 of problem.toml. Did you mean 'std'?"),
+        (replaced("std = 2.0", "std = -2.0"), "line 9 of problem.toml: std must be positive"),
+        (replaced('"normal"', '"gaussian"'), "kind must be one of normal, uniform"),
+        (replaced("std = 2.0\n", ""), "std must be given in [prior], got none in line 7"),
+        (replaced("beta = 4.0", "beta = 0"), "line 11 of problem.toml: beta must be positive"),
+        (replaced("discount = 0.9", "discount = 1.5"), "line 2 of problem.toml: discount"),
+        (replaced('"edges.csv"', '"nowhere.csv"'), "got 'nowhere.csv' at line 4"),
+        (replaced('"per_state"', "per_state"), "must be TOML, but: Invalid value (at line 6"),
+        (replaced('"per_state"', '"perstate"'), "Did you mean 'per_state'?"),
+        (PLAIN + '[states]\ninitial = ["hime"]\n', "line 13 of problem.toml: a state must be a number in 0..2"),
+        (PLAIN + "[grid]\nlayout = ['..']\n", "[grid], line 13 of problem.toml: a grid must place all"),
+        (PLAIN + "[actions]\nlabels = ['go', 'go']\n", "[actions], line 13 of problem.toml: labels must all differ"),
+    ],
+)
+def test_mistakes_are_named_with_their_line(load, text, message):
+    with pytest.raises(InputError) as caught:
+        load(text)
+    assert message in str(caught.value)
+
+
+def test_a_broken_edge_is_named_with_its_line(load):
+    with pytest.raises(InputError) as caught:
+        load(replaced('"edges.csv"', '"wrong.csv"'), wrong_dot_csv=EDGES + "1,x,1,1\n")
+    assert "at line 7 of wrong.csv" in str(caught.value)
+
+
+def test_what_is_no_problem_file(tmp_path):
+    with pytest.raises(InputError, match="write an example: journeyman init"):
+        load_problem(tmp_path / "problem.toml")
+    with pytest.raises(InputError, match="got the folder"):
+        load_problem(tmp_path)
+
+
+def test_the_example_runs_and_is_never_overwritten(tmp_path):
+    paths = write_example(tmp_path / "new")
+    assert [path.name for path in paths] == ["problem.toml", "transitions.csv"]
+    problem = load_problem(paths[0])
+    assert problem.mdp.num_states == 8
+    assert problem.mdp.state_name(int(np.flatnonzero(problem.mdp.terminal)[0])) == "gate"
+    paths[0].write_text("mine")
+    with pytest.raises(InputError, match=r"must not overwrite files, got problem.toml and transitions.csv"):
+        write_example(tmp_path / "new")
+    assert paths[0].read_text() == "mine"
+    write_example(tmp_path / "new", force=True)
+    load_problem(paths[0])

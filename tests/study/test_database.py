@@ -1,0 +1,204 @@
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from study.tiny import SETTINGS, answer_one, answer_to, tiny_problem
+
+from journeyman.errors import StudyError
+from journeyman.learner import ActiveLearner
+from journeyman.study import Study
+from journeyman.study.recovery import recover
+from journeyman.study.schema import APPLICATION_ID, SCHEMA_VERSION
+
+FIXTURES = Path(__file__).with_name("fixtures")
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A study with 6 answers, of which that to query 1 was taken back."""
+    with Study.create(tmp_path / "a.study", tiny_problem(), num_threads=1, **SETTINGS) as study:
+        for _ in range(6):
+            answer_one(study)
+        study.undo(1)
+    return tmp_path / "a.study"
+
+
+def change(path, *statements):
+    """Change a study behind its back."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_promises_of_the_file(path):
+    with Study.open(path) as study:
+        connection = study._log._connection
+        pragmas = ("journal_mode", "synchronous", "foreign_keys", "application_id", "user_version")
+        found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas]
+        assert found == ["wal", 2, 1, APPLICATION_ID, SCHEMA_VERSION]  # 2 is FULL
+
+
+def test_tables_follow_events(path):
+    with Study.open(path) as study, closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT id, state, status FROM queries ORDER BY id").fetchall()
+        assert rows == [(q.id, q.state, "failed" if q.id == 1 else "done") for q in study.queries]
+        counted = connection.execute("SELECT answer FROM demonstrations WHERE undone_by IS NULL").fetchall()
+        assert {int(answer) for (answer,) in counted} == set(study.answers) == {0, 2, 3, 4, 5}
+
+
+@pytest.mark.parametrize("statement", ["UPDATE events SET payload = '{}'", "DELETE FROM events WHERE number = 12"])
+def test_events_cannot_be_changed(path, statement):
+    with pytest.raises(sqlite3.IntegrityError, match="events are only ever added"):
+        change(path, statement)
+
+
+def test_full_disk_loses_nothing(path):
+    with Study.open(path, num_threads=1) as study:
+        before = study.events
+        connection = study._log._connection
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(StudyError, match=r"is full\. This was not stored, all before it is\. Free some space"):
+            for _ in range(200):  # until the free room of the last pages is used up
+                answer_one(study)
+        connection.execute(f"PRAGMA max_page_count = {pages + 1000}")
+        assert study.events[: len(before)] == before
+        for waiting in study.pending:
+            study.tell(waiting, answer_to(waiting))
+        assert not study.pending
+        kept = study.events
+    with Study.open(path, num_threads=1) as again:
+        assert again.events == kept
+
+
+def test_read_only_file_is_explained(path):
+    with Study.open(path, num_threads=1) as study:
+        query = study.ask()
+        study._log._connection.execute("PRAGMA query_only = ON")
+        with pytest.raises(StudyError, match="must be in a place that can be written"):
+            study.tell(query, 0)
+        study._log._connection.execute("PRAGMA query_only = OFF")
+        study.tell(query, 0)
+
+
+def test_opened_for_reading(path):
+    before = path.read_bytes()
+    with Study.open(path, read_only=True, num_threads=1) as study:
+        assert len(study.demonstrations) == 5
+        assert study.certificate().num_samples > 0
+        for attempt in (study.ask, lambda: study.tell(0, 0), lambda: study.undo(0)):
+            with pytest.raises(StudyError, match="opened read-only"):
+                attempt()
+    assert path.read_bytes() == before
+
+
+def test_a_busy_file_is_waited_for_and_then_explained(path, monkeypatch):
+    monkeypatch.setattr("journeyman.study.database.BUSY_SECONDS", 0.1)
+    with Study.open(path, num_threads=1) as study, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StudyError, match="must become free within 0 s"):
+            study.undo(0)
+        other.execute("ROLLBACK")
+        study.undo(0)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "got an empty file"),
+        (b"# a text file that is no study\n" * 100, "its first bytes are not those of one"),
+        (None, "the study must exist"),
+    ],
+)
+def test_what_is_no_study(tmp_path, content, message):
+    path = tmp_path / "b.study"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(StudyError, match=message):
+        Study.open(path)
+    assert content is None or path.read_bytes() == content
+
+
+def test_another_sqlite_file(tmp_path):
+    path = tmp_path / "other.db"
+    change(path, "CREATE TABLE things (id INTEGER)")
+    with pytest.raises(StudyError, match="got another kind of SQLite file"):
+        Study.open(path)
+
+
+def test_a_newer_schema(path):
+    change(path, f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    with pytest.raises(StudyError, match=r"from a newer version\. Update journeyman"):
+        Study.open(path)
+
+
+DAMAGE = "UPDATE events SET payload = replace(payload, '\"steps\"', '\"stops\"') WHERE number = 5"
+
+
+def test_a_changed_event_is_found_and_the_rest_recovered(path, tmp_path):
+    change(path, "DROP TRIGGER events_are_never_changed", DAMAGE)
+    with pytest.raises(StudyError, match=r"is damaged: event 5 must be .*journeyman study recover") as caught:
+        Study.open(path)
+    assert str(path) in str(caught.value)
+    before = path.read_bytes()
+    recovery = recover(path, tmp_path / "new.study")
+    assert path.read_bytes() == before
+    assert recovery.num_events == 5
+    assert recovery.num_attached == 4  # queries 2 to 5; 0 and 1 are in their place
+    assert "Event 5" in recovery.losses[0]
+    with Study.open(tmp_path / "new.study", num_threads=1) as study:
+        assert len(study.demonstrations) == 5  # the undo of query 1 came after the damage, and counts
+        assert 1 not in study.answers
+        answer_one(study)
+
+
+def test_a_lost_problem_can_be_given(path, tmp_path):
+    change(path, "UPDATE problem SET arrays = X'0102'")
+    with pytest.raises(StudyError, match="is damaged: the problem must be arrays"):
+        Study.open(path)
+    with pytest.raises(StudyError, match=r"--problem problem\.toml"):
+        recover(path, tmp_path / "new.study")
+    recovery = recover(path, tmp_path / "new.study", problem=tiny_problem())
+    assert recovery.num_events == 13
+    assert recovery.losses == ("The stored problem could not be read; the one that you gave is used.",)
+    with Study.open(tmp_path / "new.study", num_threads=1) as study:
+        assert len(study.demonstrations) == 5
+
+
+def test_a_file_with_broken_pages_is_explained(path, tmp_path):
+    data = bytearray(path.read_bytes())
+    data[4096:] = bytes(len(data) - 4096)  # all but the first page
+    path.write_bytes(data)
+    with pytest.raises(StudyError, match=r"is damaged|could not be used"):
+        Study.open(path)
+
+
+def test_a_healthy_study_is_recovered_whole(path, tmp_path):
+    recovery = recover(path, tmp_path / "new.study")
+    assert (recovery.num_events, recovery.num_attached, recovery.losses) == (13, 0, ())
+    with Study.open(path, num_threads=1) as old, Study.open(tmp_path / "new.study", num_threads=1) as new:
+        assert new.events == old.events
+        assert new.ask() == old.ask()
+
+
+@pytest.mark.parametrize("fixture", sorted(FIXTURES.glob("*.study")), ids=lambda fixture: fixture.stem)
+def test_studies_of_older_versions_open(fixture, tmp_path):
+    path = tmp_path / "old.study"
+    path.write_bytes(fixture.read_bytes())
+    with Study.open(path, num_threads=1) as study:
+        assert study.problem.mdp.num_states == 4
+        assert [event.name for event in study.events] == ["ask", "tell", "ask", "tell", "attach", "undo", "ask"]
+        assert {str(answer): item.steps for answer, item in study.answers.items()} == {
+            "0": ((study.queries[0].state, 2),),
+            "attached-0": ((study.queries[0].state, 1),),
+        }
+        assert study.answers[0].annotator == "ada"
+        replayed = ActiveLearner.restore(study.problem, study.settings, study.events, None, num_threads=1)
+        assert replayed.posterior.num_samples == study.posterior.num_samples
+        study.tell(study.pending[0], 0)
+        assert study.certificate().status in ("holds", "undecided", "fails", "refused")
+
+
+def test_there_is_a_fixture_of_this_schema():
+    assert (FIXTURES / f"schema-{SCHEMA_VERSION}.study").exists()

@@ -1,0 +1,56 @@
+"""What the pages about studies show works as it stands there."""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from journeyman.cli import app as cli
+from journeyman.problem_files import load_problem
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["study.md", "formats.md"])
+def test_python_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = blocks(page, "python")
+    assert found
+    for code in found:
+        exec(compile(code, page, "exec"), {"__name__": "__main__"})
+
+
+def test_commands_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
+    lines = [line for page in ("study.md", "formats.md") for block in blocks(page, "sh") for line in block.splitlines()]
+    assert len(lines) > 8
+    for line in lines:
+        monkeypatch.setattr(sys, "argv", shlex.split(line, comments=True))
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        expected = 3 if "certify" in line else 0
+        assert (stop.value.code or 0) == expected, (line, capsys.readouterr().err)
+
+
+def test_the_problem_file_loads(tmp_path):
+    (text,) = blocks("problem-file.md", "toml")
+    (tmp_path / "problem.toml").write_text(text)
+    edges = "state,action,next_state,probability\n0,0,0,1\n0,1,1,1\n1,0,1,1\n1,1,2,1\n"
+    (tmp_path / "transitions.csv").write_text(edges)
+    assert load_problem(tmp_path / "problem.toml").mdp.state_labels == ("home", "road", "goal")
+
+
+def test_every_key_of_the_problem_file_is_documented():
+    from journeyman.problem_files import loading, priors, rewards, transitions
+
+    page = (DOCS / "problem-file.md").read_text("utf-8")
+    keys = {key for known in (*loading.KEYS.values(), *priors.KEYS.values()) for key in known}
+    for key in {*keys, *rewards.KEYS, *transitions.KEYS}:
+        assert f"`{key}`" in page or f"`[{key}]`" in page, key
