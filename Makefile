@@ -14,11 +14,8 @@ help:  ## Show this list.
 	@echo "Another Python (3.11 or newer): make test PYTHON=python3.13"
 	@echo "Options for pytest:             make test PYTEST_ARGS='-n 2 -k solve'"
 
-demo: .venv/installed  ## Show what journeyman does, in the terminal and in demo/.
-	@mkdir -p demo
-	$(BIN)/journeyman worlds
-	$(BIN)/journeyman worlds show jail --seed 3 --png demo/jail.png
-	$(BIN)/journeyman worlds show random-10x10 --seed 3 --png demo/random-10x10.png
+demo: .venv/installed  ## Two learners ask a simulated expert; report in journeyman-demo/.
+	$(BIN)/journeyman demo
 
 test: .venv/installed  ## Run the tests that are not marked slow.
 	$(BIN)/python -m pytest -m "not slow" --durations=10 $(PYTEST_ARGS)
@@ -38,8 +35,8 @@ lint: .venv/installed  ## Check format, style and types.
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-clean:  ## Remove .venv, caches, builds and demo/.
-	rm -rf .venv demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean:  ## Remove .venv, caches, builds and journeyman-demo/.
+	rm -rf .venv demo journeyman-demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests $(wildcard bench) -type d -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/installed: pyproject.toml

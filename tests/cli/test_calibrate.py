@@ -109,7 +109,7 @@ def test_trajectories_are_said(run):
         (["--world", "jail", "--set", "speed"], "a setting must be written as KEY=VALUE, got 'speed'"),
         (["--world", "jail", "--set", "num_particles=100", "--set", "num_particles=200"], "must be given once"),
         (["--world", "jail", "--option", "colour=1"], "got 'colour'"),
-        (["--world", "jail", "--replications", "0"], "num_replications must be a whole number of at least 1"),
+        (["--world", "jail", "--replications", "0"], "the number of replications must be a whole number of at least 1"),
         (["--world", "jail", "--png", "ranks.doc"], "must end in one of .png"),
         (["--world", "random-8x8", "--inference", "enumerate"], "enumerate needs at most 3 parameters"),
         (["--problem", "maze"], "a problem must be given as FILE.py:NAME"),

@@ -123,7 +123,7 @@ def test_files(run, tmp_path):
     [
         (["jial"], "got 'jial'. Did you mean 'jail'?"),
         (["jail", "--inference", "policywlak"], "got 'policywlak'. Did you mean 'policywalk'?"),
-        (["jail", "--inference", "magic"], "Choose from: enumerate, policywalk, smc"),
+        (["jail", "--inference", "magic"], "Choose from: enumerate, policywalk, valuewalk, smc, variational"),
         (["jail", "--demos", "-1"], "the number of demonstrations must be a whole number of at least 0, got -1"),
         (["jail", "--seed", "-1"], "got -1"),
         (["jail", "--threads", "0"], "num_threads must be a whole number of at least 1"),

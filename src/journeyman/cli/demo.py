@@ -66,7 +66,7 @@ def demo(
         comparison = compare(world, learners, min(steps, 5) if quick else steps, on_turn=progress.show)
     conclude(console, comparison)
     write_results(comparison, folder)
-    console.print(f"\nThe report is in {folder / 'index.html'}: open it in a browser.", soft_wrap=True)
+    console.print(f"\nThe report is in {folder / 'index.html'}: open it in a browser.", soft_wrap=True, markup=False)
     console.print("\nWhat to try next:")
     for command in NEXT_STEPS:
         console.print(f"  {command}", soft_wrap=True, highlight=False)
@@ -87,9 +87,9 @@ def prepared_folder(out: Path) -> Path:
 def introduce(console: "Console") -> None:
     """Say what will happen."""
     console.print(
-        f"An expert knows what mud, water and lava cost in the world '{WORLD}'; two learners ask in turns what "
-        f"the expert would do. Each wants a policy that loses less than {EPSILON:g} of the best return, with a chance "
-        f"of at least {100 * (1 - DELTA):.0f} %. The first run compiles for about half a minute.\n"
+        f"An expert knows what mud, water and lava cost in the world '{WORLD}'; two learners ask in turns what the "
+        f"expert would do. Each wants a policy whose expected return is less than {EPSILON:g} below the best, with a "
+        f"chance of at least {100 * (1 - DELTA):.0f} %. The first run compiles for about half a minute.\n"
     )
 
 

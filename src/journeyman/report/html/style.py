@@ -62,5 +62,6 @@ footer { margin-top: 3rem; color: var(--soft); font-size: 0.9rem; border-top: 1p
   main { max-width: none; padding: 0; } nav { display: none; } body { font-size: 11pt; }
   figure, tr, .tile, .verdict { break-inside: avoid; } h2, h3 { break-after: avoid; }
   details > *:not(summary) { display: block; }
+  details::details-content { content-visibility: visible; block-size: auto; }
 }
 """
