@@ -46,7 +46,7 @@ def test_coverage_of_a_few_grids():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("runs_fn", "num_draws", "min_certified"),
-    [(discrete_runs, 2000, 600), (continuous_runs, 800, 100), (grid_runs, 540, 300)],
+    [(discrete_runs, 2000, 600), (continuous_runs, 800, 100), (grid_runs, 400, 100)],
 )
 def test_coverage_in_full(runs_fn, num_draws, min_certified):
     runs = runs_fn(num_draws, seed=2)

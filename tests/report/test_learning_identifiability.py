@@ -132,18 +132,25 @@ def test_learned_directions_by_hand():
         problem.mdp, problem.reward_model, MultivariateNormal(np.zeros(2), np.array([[2.0, 1.0], [1.0, 2.0]])), 1.0
     )
     along = np.array([1.0, 1.0]) / np.sqrt(2)
-    theta = np.stack([along, -along]) * np.sqrt(1.5)  # variance 1.5 of 3 along (1, 1), 0 of 1 across
+    theta = np.stack([along, -along]) * np.sqrt(0.75)  # unbiased variance 1.5 of 3 along (1, 1), 0 of 1 across
     found = identifiability(posterior_of(problem, theta))
     np.testing.assert_allclose(found.spreads, [0.0, np.sqrt(0.5)], atol=1e-7)
     assert found.num_learned == pytest.approx(1.5)
+    assert found.num_learned_error == pytest.approx(np.sqrt(2 * 0.5**2 * 0.5))  # ratios 0 and 1/2, two samples
 
 
 def test_nothing_is_learned_before_the_first_answer():
-    """The trace of a covariance of N draws in D dimensions has a standard error of sqrt(2 D / N)."""
+    """The trace of a covariance of N draws in D dimensions has no bias and a standard error of sqrt(2 D / N).
+
+    With 40 draws at a time, dividing by N instead of N - 1 would show as a bias of 4 / 40, which is 7 standard errors.
+    """
     problem = random_problem(PerState, num_states=4)
-    theta = problem.prior.sample(np.random.default_rng(0), 4000)
-    spreads = learned_spreads(posterior_of(problem, theta))
-    assert abs((1 - spreads**2).sum()) < 5 * np.sqrt(2 * 4 / 4000)
+    rng, repeats, size = np.random.default_rng(0), 1000, 40
+    learned = [
+        (1 - learned_spreads(posterior_of(problem, problem.prior.sample(rng, size))) ** 2).sum() for _ in range(repeats)
+    ]
+    assert abs(np.mean(learned)) < 4 * np.sqrt(2 * 4 / size / repeats)
+    assert np.std(learned) == pytest.approx(np.sqrt(2 * 4 / size), rel=5 / np.sqrt(2 * repeats))
 
 
 def test_what_a_discrete_prior_knew_is_no_direction():
@@ -152,7 +159,7 @@ def test_what_a_discrete_prior_knew_is_no_direction():
     problem = Problem(problem.mdp, problem.reward_model, Discrete(atoms, np.array([0.5, 0.5])), 1.0)
     found = identifiability(posterior_of(problem, atoms, np.array([1.0, 0.0])))
     np.testing.assert_allclose(found.spreads, [0.0], atol=1e-12)
-    assert found.num_learned == pytest.approx(1.0)
+    assert (found.num_learned, found.num_learned_error) == (pytest.approx(1.0), 0.0)
 
 
 def test_states_that_answers_have_not_shown_or_never_can():

@@ -42,8 +42,9 @@ class Identifiability:
     spreads
         Posterior over prior standard deviation along the principal directions of what was learned, best known first, at
         most D; 1 is nothing learned.
-    num_learned
-        How many of D directions were pinned down: sum of 1 - variance ratio, between 0 and D.
+    num_learned, num_learned_error
+        How many of D directions were pinned down: sum of 1 - variance ratio, between 0 and D; and its Monte-Carlo
+        standard error, 0 where the posterior is exact.
     unseen
         `[S]` states where there is a choice, but no answer has shown one.
     beyond
@@ -55,6 +56,7 @@ class Identifiability:
     shift: FloatArray | None
     spreads: FloatArray
     num_learned: float
+    num_learned_error: float
     unseen: BoolArray
     beyond: BoolArray
 
@@ -77,6 +79,7 @@ def identifiability(posterior: Posterior, *, kind: str = "state") -> Identifiabi
         shift=constant_shift(problem),
         spreads=spreads,
         num_learned=float(np.clip((1.0 - spreads**2).sum(), 0.0, len(spreads))),
+        num_learned_error=float(np.sqrt(2.0 * (spreads**4).sum() * unevenness(posterior))),
         unseen=has_choice & ~(counts.sum(axis=1) > 0),
         beyond=has_choice & ~can_show & ~(counts.sum(axis=1) > 0),
     )
@@ -141,14 +144,24 @@ def learned_spreads(posterior: Posterior) -> FloatArray:
     """Return posterior over prior standard deviation along principal directions, best known first.
 
     The directions are those in which the posterior covariance, in units of the prior's, is diagonal. Directions that
-    the prior knew exactly are left out.
+    the prior knew exactly are left out. The sum of the squares has no bias; with few samples the smallest is too small
+    and the largest too large.
     """
     variances, axes = np.linalg.eigh(prior_covariance(posterior.problem.prior))
     is_open = variances > 1e-12 * max(float(variances.max()), 0.0)
     whitening = axes[:, is_open] / np.sqrt(variances[is_open])
     centred = (posterior.theta - posterior.mean_parameters()) @ whitening
-    covariance = centred.T @ (posterior.weights[:, None] * centred)
+    covariance = centred.T @ (posterior.weights[:, None] * centred) / (1.0 - unevenness(posterior))
     return np.asarray(np.sqrt(np.clip(np.linalg.eigvalsh(covariance), 0.0, None)))
+
+
+def unevenness(posterior: Posterior) -> float:
+    """Return the sum of squared weights: one over the number of samples if they are equal; 0 if they are exact.
+
+    A covariance of samples is too small by this share, since their own mean is taken off.
+    """
+    is_exact = posterior.problem.prior.is_discrete or posterior.diagnostics.error_bound is not None
+    return 0.0 if is_exact else min(float((posterior.weights**2).sum()), 0.5)
 
 
 def reason_not_learned(

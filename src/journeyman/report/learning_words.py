@@ -15,6 +15,7 @@ from journeyman.report.words import counted, listed, percent, plain_number
 from journeyman.types import IntArray
 
 MAX_NAMES = 8
+SAMPLES_PER_DIRECTION = 20
 
 
 def verdict_sentences(summary: LearningSummary) -> tuple[str, ...]:
@@ -80,11 +81,15 @@ def learned_sentence(summary: LearningSummary) -> str:
     total = len(found.spreads)
     if total == 1:
         return f"The answers left {percent(float(min(found.spreads[0], 1.0)))} of the prior's standard deviation."
-    return (
-        f"The answers pinned down about {found.num_learned:.1f} of {total} directions of the reward (a direction "
-        "counts as 1 when nothing of the prior's variance is left along it). Along the best known one "
-        f"{percent(float(min(found.spreads[0], 1.0)))} of the prior's standard deviation is left."
+    error = f" (± {found.num_learned_error:.1f} by chance)" if found.num_learned_error >= 0.1 else ""
+    sentence = (
+        f"The answers pinned down about {found.num_learned:.1f} of {total} directions of the reward{error}; a "
+        "direction counts as 1 when nothing of the prior's variance is left along it."
     )
+    if summary.posterior.num_samples < SAMPLES_PER_DIRECTION * total:
+        return sentence  # so few samples make some direction look known by chance
+    left = percent(float(min(found.spreads[0], 1.0)))
+    return f"{sentence} Along the best known one {left} of the prior's standard deviation is left."
 
 
 def limits(summary: LearningSummary) -> tuple[str, ...]:
