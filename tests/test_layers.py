@@ -11,6 +11,7 @@ import journeyman
 LAYERS = [
     "errors",
     "types",
+    "files",
     "extras",
     "threads",
     "mdp",

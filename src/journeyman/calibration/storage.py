@@ -15,6 +15,7 @@ from journeyman.calibration.quantities import quantity_names
 from journeyman.calibration.replication import Replication
 from journeyman.calibration.spec import CalibrationSpec
 from journeyman.errors import InputError
+from journeyman.files import lock
 
 FORMAT = "journeyman-calibration-1"
 
@@ -70,7 +71,7 @@ def appended(spec: CalibrationSpec, path: Path) -> Iterator[tuple[dict[int, Repl
             f"results must go where they can be written, got {str(path)!r}: {error.strerror}. Choose another place."
         ) from None
     with file:
-        _lock(file, path)
+        lock(file, path, "results")
         done: dict[int, Replication] = {}
         if path.stat().st_size > 0:
             header, done, num_bytes = _read(path)
@@ -159,18 +160,3 @@ def _check_same(header: dict[str, Any], spec: CalibrationSpec, path: Path) -> No
     raise InputError(
         f"results must keep their header as it was written, got a changed one in {str(path)!r}. Start anew."
     )
-
-
-def _lock(file: TextIO, path: Path) -> None:
-    """Refuse a file that another process is writing to; where the system has no such locks, trust the caller."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise InputError(
-            f"results must be written by one process at a time, got {str(path)!r}, which another one has open. "
-            "Wait for it, or choose another file."
-        ) from None

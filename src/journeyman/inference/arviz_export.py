@@ -1,14 +1,13 @@
 """Posteriors as ArviZ data: InferenceData before ArviZ 1.0, an xarray DataTree from 1.0 on."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from journeyman.errors import InputError
 from journeyman.extras import require
+from journeyman.files import whole_file
 from journeyman.inference.posterior import Posterior
 from journeyman.types import AnyArray
 
@@ -93,13 +92,5 @@ def _built(
 
 def write_netcdf(data: Any, path: Path) -> None:
     """Write ArviZ data to a file, whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with whole_file(path, "a file of draws") as temporary:
         data.to_netcdf(str(temporary))
-        os.replace(temporary, path)
-    except OSError as error:
-        raise InputError(
-            f"draws must go where they can be written, got {str(path)!r}: {error.strerror}. Choose another place."
-        ) from None
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -46,6 +46,17 @@ class Part(NamedTuple):
     stats: FloatArray
 
 
+class Plan(NamedTuple):
+    """Trajectories to follow: momenta `[N, D]`, uniforms, lengths `[N]`; scales, stretch `[D]`; tuning of the step."""
+
+    momenta: FloatArray
+    uniforms: FloatArray
+    lengths: FloatArray
+    scales: FloatArray
+    stretch: FloatArray
+    tuning: FloatArray
+
+
 class Walk(Protocol):
     """A space to walk in, with the memory of one chain."""
 
@@ -55,18 +66,8 @@ class Walk(Protocol):
     def start(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Return a first point `[D]`, and scales `[D]` to begin with."""
 
-    def advance(
-        self,
-        position: FloatArray,
-        momenta: FloatArray,
-        uniforms: FloatArray,
-        lengths: FloatArray,
-        scales: FloatArray,
-        stretch: FloatArray,
-        tuning: FloatArray,
-        part: Part,
-    ) -> None:
-        """Move `position` along a trajectory for each of `momenta` `[N, D]`, and fill `part`."""
+    def advance(self, position: FloatArray, plan: Plan, part: Part) -> None:
+        """Move `position` along the trajectories of a plan, and fill `part` with where they end."""
 
     @property
     def num_gradients(self) -> int:
@@ -91,20 +92,9 @@ class RewardWalk:
         """Return a draw from the prior, and its scales."""
         return rng.standard_normal(self.dimension), np.ones(self.dimension)
 
-    def advance(
-        self,
-        position: FloatArray,
-        momenta: FloatArray,
-        uniforms: FloatArray,
-        lengths: FloatArray,
-        scales: FloatArray,
-        stretch: FloatArray,
-        tuning: FloatArray,
-        part: Part,
-    ) -> None:
-        """Move `position` along a trajectory for each of `momenta` `[N, D]`, and fill `part`."""
-        randomness, settings = (momenta, uniforms, lengths), (scales, stretch, tuning, MAX_LEAPFROG)
-        kernels.hmc_chain(self.target.model, self.target.data, self.work, position, *randomness, *settings, *part)
+    def advance(self, position: FloatArray, plan: Plan, part: Part) -> None:
+        """Move `position` along the trajectories of a plan, and fill `part` with where they end."""
+        kernels.hmc_chain(self.target.model, self.target.data, self.work, position, *plan, MAX_LEAPFROG, *part)
 
 
 class Chain:
@@ -127,7 +117,8 @@ class Chain:
             part = Part(np.empty((size, self.walk.dimension)), np.empty((size, len(STATS))))
             momenta, uniforms = self.rng.standard_normal((size, self.walk.dimension)), self.rng.random(size)
             lengths = length * self.rng.uniform(1.0 - LENGTH_JITTER, 1.0 + LENGTH_JITTER, size)
-            self.walk.advance(self.position, momenta, uniforms, lengths, self.scales, self.stretch, tuning, part)
+            plan = Plan(momenta, uniforms, lengths, self.scales, self.stretch, tuning)
+            self.walk.advance(self.position, plan, part)
             parts.append(part)
             self.report(size)
         if target_accept > 0.0:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from journeyman.errors import InputError
+from journeyman.files import lock, whole_file
 from journeyman.learner.events import Event
 from journeyman.learner.records import StepRecord
 
@@ -74,7 +75,7 @@ def open_run(path: Path, spec: Mapping[str, Any]) -> Iterator[RunFolder]:
             f"a run must go to a folder that can be written, got {str(path)!r}: {error.strerror}. Choose another place."
         ) from None
     with event_file:
-        _lock(event_file, path)
+        lock(event_file, path, "a run")
         _check_same(path, spec)
         events = tuple(Event.from_record(json.loads(line)) for line in _whole_lines(path / EVENTS))
         last_row = _last_row(path / HISTORY, len(events))
@@ -97,17 +98,8 @@ def history_row(record: StepRecord) -> str:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            _write(file, text)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise InputError(
-            f"a run must go where it can be written, got {str(path)!r}: {error.strerror}. Choose another place."
-        ) from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(path, "a run") as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _csv_line(values: Iterable[Any]) -> str:
@@ -168,18 +160,3 @@ def _check_same(path: Path, spec: Mapping[str, Any]) -> None:
                 f"a run must be continued with the settings that it began with, got {key} = {ours.get(key)!r} where "
                 f"{str(path)!r} has {theirs.get(key)!r}. Choose another folder, or the old settings."
             )
-
-
-def _lock(file: TextIO, path: Path) -> None:
-    """Refuse a folder that another process is writing to; where the system has no such locks, trust the caller."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise InputError(
-            f"a run must be written by one process at a time, got {str(path)!r}, which another one has open. "
-            "Wait for it, or choose another folder."
-        ) from None

@@ -1,13 +1,12 @@
 """One `.npz` file per MDP, without pickle, written whole or not at all."""
 
-import os
-import secrets
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from journeyman.errors import InputError
+from journeyman.files import whole_file
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.rows import Rows
@@ -53,20 +52,9 @@ def mdp_to_arrays(mdp: FiniteMDP) -> dict[str, Any]:
 
 def _write_whole(path: Path, arrays: dict[str, Any]) -> None:
     """Write beside `path`, then move over it; on failure nothing is left behind and what was there stays."""
-    temporary = path.with_name(f".{secrets.token_hex(4)}.npz.part")
-    try:
-        with temporary.open("xb") as file:
-            np.savez_compressed(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise InputError(
-            f"the MDP file must be writable, but writing {str(path)!r} failed: {error.strerror or error}. "
-            "Check the place, its permissions and the free space."
-        ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    advice = "Check the place, its permissions and the free space."
+    with whole_file(path, "an MDP", advice=advice) as temporary, temporary.open("xb") as file:
+        np.savez_compressed(file, **arrays)
 
 
 def load_mdp(path: str | Path) -> FiniteMDP:

@@ -1,10 +1,9 @@
 """The example that `journeyman init` writes: a small garden, commented, ready to be changed."""
 
-import os
-import secrets
 from pathlib import Path
 
 from journeyman.errors import InputError
+from journeyman.files import whole_file
 
 PLACES = (
     ("house", "path", "pond"),
@@ -97,12 +96,8 @@ def write_example(folder: str | Path = ".", *, force: bool = False) -> tuple[Pat
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in contents.items():
-            temporary = folder / f".{secrets.token_hex(4)}.part"
-            try:
+            with whole_file(folder / name, "an example", advice="Choose another folder.") as temporary:
                 temporary.write_text(text, encoding="utf-8")
-                os.replace(temporary, folder / name)
-            finally:
-                temporary.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(
             f"an example must go where it can be written, got {str(folder)!r}: {error.strerror or error}. "

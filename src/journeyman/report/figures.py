@@ -3,7 +3,6 @@
 Only the object interface of matplotlib is used, so that no picture depends on what was drawn before.
 """
 
-import os
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from journeyman.errors import InputError
 from journeyman.extras import require
+from journeyman.files import whole_file
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
 from journeyman.report.drawing import (
@@ -122,16 +122,8 @@ def save_figure(figure: "Figure", path: str | Path) -> None:
     path = checked_picture_path(path)
     buffer = BytesIO()
     figure.savefig(buffer, format=path.suffix[1:].lower(), dpi=DPI)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with whole_file(path, "a picture") as temporary:
         temporary.write_bytes(buffer.getvalue())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise InputError(
-            f"a picture must go where it can be written, got {str(path)!r}: {error.strerror}. Choose another place."
-        ) from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def checked_picture_path(path: str | Path) -> Path:

@@ -1,12 +1,11 @@
 """Writing files whole or not at all."""
 
-import os
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 from journeyman.errors import InputError
+from journeyman.files import whole_file
 
 
 def write_whole(path: Path, write_fn: Callable[[BinaryIO], object]) -> None:
@@ -15,20 +14,8 @@ def write_whole(path: Path, write_fn: Callable[[BinaryIO], object]) -> None:
         raise InputError(f"an export must go to a file, got the folder {str(path)!r}. Add a file name.")
     if not path.parent.is_dir():
         raise InputError(f"the folder of an export must exist, got {str(path.parent)!r}. Create it first.")
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with temporary.open("xb") as file:
-            write_fn(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise InputError(
-            f"an export must go where it can be written, got {str(path)!r}: {error.strerror or error}. "
-            "Choose another place."
-        ) from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(path, "an export") as temporary, temporary.open("xb") as file:
+        write_fn(file)
 
 
 def write_text_whole(path: Path, text: str) -> None:

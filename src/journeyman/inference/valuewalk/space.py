@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from journeyman.errors import UnsupportedError
-from journeyman.inference.hmc import MAX_LEAPFROG, Part
+from journeyman.inference.hmc import MAX_LEAPFROG, Part, Plan
 from journeyman.inference.kernels import Model
 from journeyman.inference.target import Target
 from journeyman.inference.valuewalk import kernels
@@ -175,21 +175,10 @@ class ValueWalk:
         reward = problem.reward_model.reward(problem.prior.sample(rng, 1))
         return values_of_rewards(problem, reward, 1)[0].copy(), np.ones(self.dimension)
 
-    def advance(
-        self,
-        position: FloatArray,
-        momenta: FloatArray,
-        uniforms: FloatArray,
-        lengths: FloatArray,
-        scales: FloatArray,
-        stretch: FloatArray,
-        tuning: FloatArray,
-        part: Part,
-    ) -> None:
-        """Move `position` along a trajectory for each of `momenta` `[n, N]`, and fill `part`."""
+    def advance(self, position: FloatArray, plan: Plan, part: Part) -> None:
+        """Move `position` along the trajectories of a plan, and fill `part` with where they end."""
         where = (self.target.model, self.target.data, self.space, self.work, self.memory, position)
-        randomness, settings = (momenta, uniforms, lengths), (scales, stretch, tuning, MAX_LEAPFROG)
-        kernels.value_chain(*where, *randomness, *settings, *part)
+        kernels.value_chain(*where, *plan, MAX_LEAPFROG, *part)
         part.positions[:] = np.linalg.solve(self.space.mixing, part.positions.T).T
 
 

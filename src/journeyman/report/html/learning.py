@@ -1,10 +1,9 @@
 """The report on one learner: a page that needs no other file."""
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
 from journeyman.errors import InputError
+from journeyman.files import whole_file
 from journeyman.report.html.asking import asked_section, course_section
 from journeyman.report.html.knowing import actions_section, learned_section, limits_section
 from journeyman.report.html.page import Markup, contents, document, element, join, paragraph
@@ -70,15 +69,6 @@ def checked_page_path(path: str | Path) -> Path:
 def write_page(page: str, path: str | Path) -> Path:
     """Write a page to a file, whole or not at all, and return its path."""
     path = checked_page_path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with whole_file(path, "a report") as temporary:
         temporary.write_text(page, encoding="utf-8")
-        os.replace(temporary, path)
-    except OSError as error:
-        raise InputError(
-            f"a report must go where it can be written, got {str(path)!r}: {error.strerror}. Choose another place."
-        ) from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
     return path
