@@ -220,7 +220,9 @@ def test_saving_where_it_cannot_be(tmp_path, mdp):
     with pytest.raises(InputError, match=r"the folder of an MDP file must exist, got .*nowhere.* Create it first"):
         mdp.save(tmp_path / "nowhere" / "mdp.npz")
     (tmp_path / "folder.npz").mkdir()
-    with pytest.raises(InputError, match=r"an MDP must go where it can be written, got .*folder\.npz.*: Is a directory"):
+    with pytest.raises(
+        InputError, match=r"an MDP must go where it can be written, got .*folder\.npz.*: Is a directory"
+    ):
         mdp.save(tmp_path / "folder.npz")
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder.npz"]
 
