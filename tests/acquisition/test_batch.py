@@ -112,3 +112,14 @@ def test_bad_input():
         choose_batch(posterior, "reward_eig", 0)
     with pytest.raises(InputError, match=r"state must lie in 0..3, got 9"):
         choose_batch(posterior, "reward_eig", 1, pending=[9])
+
+
+@pytest.mark.parametrize("kind", ["state", "trajectory"])
+def test_samples_that_became_impossible_do_not_count(kind):
+    # After some hundred answers of a sure expert, weights are so small that their reciprocals are infinite.
+    posterior = small_posterior(1, beta=60.0)
+    batch = choose_batch(
+        posterior, "pac_eig", 25, kind=kind, length=3 if kind == "trajectory" else None, num_histories=16,
+        rng=np.random.default_rng(0),
+    )  # fmt: skip
+    assert np.isfinite(batch.gains).all()

@@ -73,3 +73,15 @@ def test_doubts_are_shown(run, tmp_path):
     code, out, _ = run("check", "problem.toml")
     assert code == 0
     assert "Look again: This expert chooses nearly at random" in out
+
+
+def test_brackets_and_spaces_are_shown_as_they_are(run, tmp_path):
+    run("init", "my [bold] garden")
+    file = tmp_path / "my [bold] garden" / "problem.toml"
+    file.write_text(file.read_text().replace('# queryable = ["house", "path"]', "queryable = []"))
+    code, out, _ = run("check", "my [bold] garden/problem.toml")
+    assert code == 0
+    assert "my [bold] garden/problem.toml is a complete problem" in out
+    assert "Change [states] queryable." in out
+    new = "'my [bold] garden/my.study' --problem 'my [bold] garden/problem.toml'"
+    assert f"Next: journeyman study new {new}" in out

@@ -195,3 +195,26 @@ def test_history_is_a_table(run, tmp_path):
     assert [row["query"] for row in table] == ["0", "1"]
     assert all(0.0 <= float(row["failure_chance"]) <= 1.0 for row in table)
     assert os.path.getsize(tmp_path / "events.jsonl") > 0
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda line: line.replace(b"number", b"numbr"), lambda line: b"", lambda line: b"\xff\n"]
+)
+def test_a_damaged_line_is_named(run, tmp_path, damage):
+    run(*SMALL, "--steps", 2, "--no-stop", "--out", tmp_path)
+    file = tmp_path / "events.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([lines[0], damage(lines[1]), *lines[2:]]))
+    code, out, err = run(*SMALL, "--steps", 3, "--no-stop", "--out", tmp_path)
+    assert (code, out) == (1, "")
+    assert "line 2 of" in err
+    assert "must be event 1 as it was written" in err
+
+
+def test_damaged_history_is_written_again(run, tmp_path):
+    run(*SMALL, "--steps", 3, "--no-stop", "--out", tmp_path)
+    before, file = rows(tmp_path), tmp_path / "history.csv"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join([*lines[:2], "x" + lines[2], *lines[3:]]))
+    assert run(*SMALL, "--steps", 3, "--no-stop", "--out", tmp_path)[0] == 0
+    assert rows(tmp_path) == before

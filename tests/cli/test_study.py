@@ -89,7 +89,7 @@ def test_questions_answers_and_second_thoughts(study, run, succeed):
     assert (status["num_failed"], status["num_abandoned"], status["num_undone"]) == (2, 1, 2)
     assert status["belief"] is None
     assert "still wait" not in succeed("study ask my.study")
-    assert "1 older question still wait" in succeed("study ask my.study")
+    assert "1 older question still waits: journeyman study status my.study" in succeed("study ask my.study")
 
 
 def test_trajectories_are_told_step_by_step(succeed, run):
@@ -178,3 +178,32 @@ def test_as_a_process(tmp_path):
     assert run("tell", "a.study", "0", "1").returncode == 1
     assert run("tell", "a.study").returncode == 2
     assert [path.name for path in tmp_path.iterdir()] == ["a.study"]
+
+
+def test_status_says_how_well_the_reward_is_known(succeed):
+    succeed("init")
+    succeed("study new my.study --problem problem.toml --goal reward --set num_particles=100")
+    known = succeed("study status my.study --json")["belief"]["reward"]
+    assert not known["is_known"]
+    assert known["information"] > 0.01
+    # The prior is Normal with standard deviation 1: 100 draws know its 95 % interval to within about a half.
+    assert known["widest_interval"] == pytest.approx(2 * 1.96, abs=1.5)
+    out = succeed("study status my.study")
+    assert "Goal: the reward is not known well enough yet. The widest 95% interval" in out
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anything")
+def test_a_write_protected_study_can_be_looked_at(study, run, succeed, tmp_path):
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    file = (tmp_path / "my.study").rename(folder / "my.study")
+    file.chmod(0o444)
+    folder.chmod(0o555)
+    try:
+        assert succeed("study status archive/my.study --json")["num_queries"] == 0
+        succeed("study export archive/my.study policy.json --what policy")
+        assert run("study certify archive/my.study")[0] == 3
+        code, _, err = run("study ask archive/my.study")
+        assert (code, "must be in a place that can be written" in err) == (1, True)
+    finally:
+        folder.chmod(0o755)

@@ -88,3 +88,9 @@ def test_half_of_the_particles_can_show_delta(delta):
     assert 1.0 - (1.0 - settings.confidence) ** (1.0 / ancestors) <= delta  # the bound after no failure at all
     assert settings.num_particles >= 1000
     assert LearnerSettings(delta=delta, inference_options={"num_particles": 300}).num_particles == 300
+
+
+@pytest.mark.parametrize("costs", [3.0, np.ones((3, 3)), "dear"])
+def test_costs_must_be_a_list(costs):
+    with pytest.raises(InputError, match="costs must be"):
+        LearnerSettings(costs=costs)

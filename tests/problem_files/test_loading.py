@@ -101,6 +101,11 @@ def test_a_saved_mdp(load, tmp_path):
     assert np.array_equal(problem.mdp.dense_transitions(), load().mdp.dense_transitions())
 
 
+def test_walls_may_be_drawn_by_spaces(load):
+    problem = load(PLAIN + '[grid]\nwall = " "\nlayout = [" h", "rG"]\n')
+    assert problem.mdp.grid.places.tolist() == [[0, 1], [1, 0], [1, 1]]
+
+
 def test_missing_actions_need_a_word(load):
     fewer = EDGES.replace("0,1,1,1\n", "")
     text = replaced('"edges.csv"', '"fewer.csv"')

@@ -1,3 +1,4 @@
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -91,6 +92,18 @@ def test_opened_for_reading(path):
             with pytest.raises(StudyError, match="opened read-only"):
                 attempt()
     assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anything")
+def test_a_folder_that_cannot_be_written_is_read_all_the_same(path):
+    path.parent.chmod(0o555)
+    try:
+        with pytest.raises(StudyError, match="must be in a place that can be written"):
+            Study.open(path)
+        with Study.open(path, read_only=True, num_threads=1) as study:
+            assert len(study.demonstrations) == 5
+    finally:
+        path.parent.chmod(0o755)
 
 
 def test_a_busy_file_is_waited_for_and_then_explained(path, monkeypatch):

@@ -174,3 +174,12 @@ def test_exports_of_a_study(tmp_path):
         assert (np.abs(chosen / 100 - weights) <= 0.01 * copies + 1e-12).all()
         assert chosen.sum() == 100
         data.close()
+
+
+@pytest.mark.parametrize("name", ["export_posterior", "export_policy", "export_certificate"])
+def test_an_export_needs_its_folder(tmp_path, name):
+    with Study.create(tmp_path / "a.study", tiny_problem(), num_threads=1, **SETTINGS) as study:
+        with pytest.raises(InputError, match="the folder of an export must exist"):
+            getattr(exports, name)(study, tmp_path / "missing" / "a")
+        with pytest.raises(InputError, match="an export must go to a file, got the folder"):
+            getattr(exports, name)(study, tmp_path)

@@ -32,16 +32,19 @@ def check(
     if as_json:
         print_json(explanation.to_record())
         return
+    from shlex import quote
+
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console()
-    console.print(f"[bold]{file}[/] is a complete problem.", highlight=False, soft_wrap=True)
+    console.print(f"[bold]{escape(str(file))}[/] is a complete problem.", highlight=False, soft_wrap=True)
     table = Table.grid(padding=(0, 2))
     for title, sentence in explanation_lines(explanation):
-        table.add_row(f"[bold]{title}[/]", sentence)
+        table.add_row(f"[bold]{title}[/]", escape(sentence))
     console.print(table, highlight=False)
     for warning in explanation.warnings:
-        console.print(f"[bold yellow]Look again:[/] {warning}", highlight=False)
-    study = file.with_name("my.study")
-    console.print(f"Next: [bold]journeyman study new {study} --problem {file}[/]", highlight=False, soft_wrap=True)
+        console.print(f"[bold yellow]Look again:[/] {escape(warning)}", highlight=False)
+    command = f"journeyman study new {quote(str(file.with_name('my.study')))} --problem {quote(str(file))}"
+    console.print(f"Next: [bold]{escape(command)}[/]", highlight=False, soft_wrap=True)

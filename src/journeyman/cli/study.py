@@ -137,7 +137,8 @@ def ask(
     example = "ACTION" if queries[0].kind == "state" else "STATE:ACTION STATE:ACTION ..."
     typer.echo(f"Answer with: journeyman study tell {file} {queries[0].id} {example}")
     if others:
-        typer.echo(f"{others} older question{'s' * (others > 1)} still wait: journeyman study status {file}")
+        words = "older question still waits" if others == 1 else "older questions still wait"
+        typer.echo(f"{others} {words}: journeyman study status {file}")
 
 
 @app.command(

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from journeyman.cli.study_opening import opened_to_look
 from journeyman.cli.worlds import print_json
 from journeyman.errors import InputError
 
@@ -56,10 +57,10 @@ def export(
         raise InputError(f"what must be one of {', '.join(KINDS)}, got {what!r}. Leave it out for demonstrations.")
     if what != "demonstrations" and (format is not None or repeat_last):
         raise InputError(f"only demonstrations have formats, got one for the {what}. Leave it out.")
-    from journeyman.study import Study, exports
+    from journeyman.study import exports
     from journeyman.study.formats import write_demonstrations
 
-    with Study.open(file) as study:
+    with opened_to_look(file) as study:
         if what == "demonstrations":
             write_demonstrations(study.demonstrations, to, study.problem, format=format, repeat_last=repeat_last)
         else:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from journeyman.cli.study_opening import opened_to_look
 from journeyman.cli.worlds import print_json
 
 if TYPE_CHECKING:
@@ -47,9 +48,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Print what is in the study."""
-    from journeyman.study import Study
-
-    with Study.open(file, num_threads=threads) as study:
+    with opened_to_look(file, threads) as study:
         record = study.status().to_record() | {"belief": None if quick else belief_record(study)}
     if as_json:
         print_json(record)
@@ -58,7 +57,7 @@ def status(
 
 
 def belief_record(study: "Study") -> dict[str, Any]:
-    """Return the certificate in short, and what is doubtful about the posterior."""
+    """Return the certificate in short, how well the reward is known if that is the goal, and what is doubtful."""
     certificate = study.certificate()
     return {
         "certificate": certificate.status,
@@ -67,7 +66,19 @@ def belief_record(study: "Study") -> dict[str, Any]:
         "failure_chance": certificate.p_hat,
         "upper_bound": certificate.upper_bound,
         "expected_regret": certificate.mean_regret,
+        "reward": knowledge_record(study) if study.settings.goal == "reward" else None,
         "warnings": list(study.posterior.warnings),
+    }
+
+
+def knowledge_record(study: "Study") -> dict[str, Any]:
+    """Return how well the reward is known, for studies whose goal is the reward."""
+    known = study.learner.knowledge()
+    return {
+        "is_known": known.is_enough,
+        "widest_interval": float(known.widths.max()),
+        "level": study.settings.goal_options.get("level", 0.95),
+        "information": known.information,
     }
 
 
@@ -91,15 +102,24 @@ def print_status(file: Path, record: dict[str, Any]) -> None:
             f"{belief['failure_chance']:.3g}, at most {belief['upper_bound']:.3g} (limit {belief['delta']:g}). "
             f"Expected regret {belief['expected_regret']:.3g}."
         )
+        if belief["reward"] is not None:
+            typer.echo(knowledge_sentence(belief["reward"]))
         for warning in belief["warnings"]:
             typer.echo(f"Warning: {warning}")
 
 
+def knowledge_sentence(known: dict[str, Any]) -> str:
+    """Say what `knowledge_record` holds."""
+    words = "the reward is known well enough" if known["is_known"] else "the reward is not known well enough yet"
+    return (
+        f"Goal: {words}. The widest {known['level']:.0%} interval of its parameters is {known['widest_interval']:.3g}; "
+        f"the best next answer would tell {known['information']:.3g} nats."
+    )
+
+
 def certify(file: StudyFile, threads: Threads = None, as_json: AsJson = False) -> None:
     """Print the certificate; the exit code says whether it holds."""
-    from journeyman.study import Study
-
-    with Study.open(file, num_threads=threads) as study:
+    with opened_to_look(file, threads) as study:
         certificate = study.certificate()
         confirmation = study.confirmation() if certificate.holds else None
         is_confirmed = confirmation is not None and confirmation.holds

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+# With these, rounding depends on how a function was compiled. So such helpers are always inlined (forceinline): else one
+# of several compiled copies would be used, another one in a process that loads code from the cache.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 SLACK = 1e-11  # relative gain below which another action counts as tied, not better
 DRIFT = 1e-9  # relative residual of V at which the inverse is computed afresh
@@ -81,7 +83,9 @@ class Work(NamedTuple):
     pending: Any  # [2 P, S] columns, then rows, of rank-1 updates that are not in `inverse` yet
 
 
-@njit(cache=True, nogil=True, fastmath=False)  # said outright: numba would take it over from the caller
+@njit(
+    cache=True, nogil=True, fastmath=False, forceinline=True
+)  # said outright: numba would take it over from the caller
 def exponentials(x, size, powers):
     """Replace x[:size], at most 0, by exp(x), to within two units of the last digit (below e^-700: e^-700).
 
@@ -115,7 +119,7 @@ def exponentials(x, size, powers):
         x[i] *= powers[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def scaled_gaps(model, data, work, V):
     """Set work.q `[K, A]` to beta (Q(s, a) - max_b Q(s, b)) at the states with data, minus infinity if a is missing.
 
@@ -138,7 +142,7 @@ def scaled_gaps(model, data, work, V):
             work.q[i * num_actions + a] -= best
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def log_likelihood_of_gaps(model, data, work):
     """Return the log likelihood from the gaps in work.q, which become exp(gap); work.powers is scratch."""
     num_actions = model.available.shape[1]
@@ -156,7 +160,7 @@ def log_likelihood_of_gaps(model, data, work):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def common_value(model, s, V):
     """Return the part of discount * sum of p(s' | s, a) V(s') that all actions of s share."""
     total = 0.0
@@ -165,7 +169,7 @@ def common_value(model, s, V):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def extra_value(model, s, a, V):
     """Return the part of discount * sum of p(s' | s, a) V(s') that action a adds."""
     row = s * model.available.shape[1] + a
@@ -175,7 +179,7 @@ def extra_value(model, s, a, V):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def set_reward(model, z, work):
     """Set work.u, work.slope = du/dz and work.reward from z."""
     for d in range(z.size):
@@ -192,13 +196,13 @@ def set_reward(model, z, work):
         work.reward[i] = r
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def reward_at(model, work, s, a):
     """Return r(s, a)."""
     return work.reward[s] if model.is_state_only else work.reward[s * model.available.shape[1] + a]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def invert(model, work):
     """Set work.inverse = (I - discount P_pi)^-1 from scratch, by Gauss-Jordan elimination in place.
 
@@ -230,7 +234,7 @@ def invert(model, work):
     work.num_updates[:] = 0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def apply_inverse(model, work):
     """Set V = (inverse + pending updates) r_pi and return max |V|."""
     num_states = work.V.size
@@ -254,7 +258,7 @@ def apply_inverse(model, work):
     return largest
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def apply_pending(work):
     """Put the pending updates into the inverse, four at a time so that each row is read and written once for them."""
     num_states = work.V.size
@@ -276,7 +280,7 @@ def apply_pending(work):
     work.num_updates[1] = 0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def add_inverse_row(work, n, weight, out):
     """Add weight times row n of the inverse, pending updates included, to out."""
     for j in range(out.size):
@@ -288,7 +292,7 @@ def add_inverse_row(work, n, weight, out):
                 out[j] += factor * work.pending[MAX_PENDING + k, j]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def switch_action(model, work, s, a, advantage):
     """Let pi(s) = a: a rank-1 update of the inverse (Sherman-Morrison), and V moves along its new column s.
 
@@ -322,7 +326,7 @@ def switch_action(model, work, s, a, advantage):
     work.num_updates[1] = num_pending + 1
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def residual_of_policy(model, work):
     """Return max over s of |r_pi + discount P_pi V - V|: how far the inverse has drifted."""
     residual = 0.0
@@ -333,7 +337,7 @@ def residual_of_policy(model, work):
     return residual
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def improve_policy(model, work, slack):
     """Switch to better actions until there are none, moving V along; what all actions share is left out."""
     num_actions = model.available.shape[1]
@@ -357,7 +361,7 @@ def improve_policy(model, work, slack):
                 has_changed = True
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def track_policy(model, work):
     """Small problems: make pi optimal for work.reward, and V its value, from the pi and inverse of the last point."""
     if work.num_updates[0] < 0 or work.num_updates[0] > MAX_UPDATES:
@@ -371,7 +375,7 @@ def track_policy(model, work):
         improve_policy(model, work, SLACK * (1.0 + largest))
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def sweep_values(model, work):
     """Large problems: make V optimal for work.reward by sweeps from the V of the last point, and pi greedy.
 
@@ -414,7 +418,7 @@ def sweep_values(model, work):
     return False
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def solve_adjoint_dense(work):
     """Set work.y = (inverse + pending updates)^T g; rows of the inverse where g is zero are skipped."""
     num_states = work.y.size
@@ -432,7 +436,7 @@ def solve_adjoint_dense(work):
             work.y[j] += total * work.pending[MAX_PENDING + k, j]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def push(model, pi, s, amount, target):
     """Add amount * discount P_pi(s, .) to target."""
     for k in range(model.common_indptr[s], model.common_indptr[s + 1]):
@@ -442,7 +446,7 @@ def push(model, pi, s, amount, target):
         target[model.extra_next[k]] += model.extra_weights[k] * amount
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def solve_adjoint_sparse(model, work):
     """Set work.y with (I - discount P_pi)^T y = g by pushing what is left of g along the rows of pi.
 
@@ -473,7 +477,7 @@ def solve_adjoint_sparse(model, work):
     return False
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def log_density_gradient(model, data, work, z, gradient):
     """Return the log density at z, up to a constant, and set `gradient`; work keeps pi and V for the next point.
 
@@ -524,7 +528,7 @@ def log_density_gradient(model, data, work, z, gradient):
     return log_density if has_converged else np.nan
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def stretched(vector, stretch):
     """Return the factor f with (I + stretch stretch^T) vector = vector + f stretch."""
     total = 0.0
@@ -533,7 +537,7 @@ def stretched(vector, stretch):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def kick(momentum, gradient, scales, stretch, step):
     """Add step (I + stretch stretch^T) scales gradient to the momentum."""
     total = 0.0
@@ -543,7 +547,7 @@ def kick(momentum, gradient, scales, stretch, step):
         momentum[d] += step * (scales[d] * gradient[d] + total * stretch[d])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def hmc_trajectory(
     model, data, work, z, log_density, gradient, momentum, scales, stretch, step, num_steps, z_new, gradient_new
 ):

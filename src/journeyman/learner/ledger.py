@@ -60,8 +60,8 @@ class Ledger:
         if not isinstance(query, Query):
             query_id = whole_number(query, "a query id", 0, "Give a Query, or its id.")
             if query_id >= len(self.queries):
-                asked = f"ids 0..{len(self.queries) - 1}" if self.queries else "no query yet"
-                raise InputError(f"a query must be one that was asked, got id {query_id}. There are {asked}.")
+                asked = f"There are ids 0..{len(self.queries) - 1}" if self.queries else "None was asked yet"
+                raise InputError(f"a query must be one that was asked, got id {query_id}. {asked}.")
             return self.queries[query_id]
         if query.id >= len(self.queries) or self.queries[query.id] != query:
             raise InputError(f"a query must be one that this learner asked, got {query}. Give the id to be sure.")

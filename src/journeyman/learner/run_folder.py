@@ -16,6 +16,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -77,7 +78,7 @@ def open_run(path: Path, spec: Mapping[str, Any]) -> Iterator[RunFolder]:
     with event_file:
         lock(event_file, path, "a run")
         _check_same(path, spec)
-        events = tuple(Event.from_record(json.loads(line)) for line in _whole_lines(path / EVENTS))
+        events = _events_in(path / EVENTS)
         last_row = _last_row(path / HISTORY, len(events))
         with (path / HISTORY).open("a", encoding="utf-8", newline="") as history_file:
             yield RunFolder(path, events, event_file, history_file, last_row)
@@ -127,13 +128,35 @@ def _whole_lines(path: Path) -> list[str]:
     end = data.rfind(b"\n") + 1
     if end < len(data):
         os.truncate(path, end)
-    return data[:end].decode("utf-8").splitlines()
+    return data[:end].decode("utf-8", errors="replace").splitlines()
+
+
+def _events_in(path: Path) -> tuple[Event, ...]:
+    """Return the events of a file, or say which line is damaged."""
+    events: list[Event] = []
+    for line in _whole_lines(path):
+        try:
+            event = Event.from_record(json.loads(line))
+            if event.number != len(events) or not line.isascii():
+                raise ValueError
+        except (ValueError, KeyError, TypeError):
+            raise InputError(
+                f"line {len(events) + 1} of {str(path)!r} must be event {len(events)} as it was written, got something "
+                "else. Delete it and all lines below it to go on from there, or choose another folder."
+            ) from None
+        events.append(event)
+    return tuple(events)
 
 
 def _last_row(path: Path, num_events: int) -> int:
-    """Return the event of the last row of a history, -1 if it has none; rows of events that were lost are dropped."""
+    """Return the event of the last row of a history, -1 if it has none.
+
+    Rows of events that were lost are dropped, and so is a damaged row and all below it: they follow from the events.
+    """
     rows = list(csv.reader(_whole_lines(path))) if path.exists() else []
-    kept = [row for row in rows[1:] if int(row[0]) < num_events]
+    kept = list(
+        takewhile(lambda row: len(row) == len(COLUMNS) and row[0].isdecimal() and int(row[0]) < num_events, rows[1:])
+    )
     if len(kept) + 1 != len(rows):
         write_whole(path, "".join(_csv_line(row) for row in [COLUMNS, *kept]))
     return int(kept[-1][0]) if kept else -1

@@ -19,7 +19,7 @@ from journeyman.expert import KINDS
 from journeyman.inference import find_method
 from journeyman.inference.particles import SMCSettings
 from journeyman.problem import Problem
-from journeyman.types import real_number, whole_number
+from journeyman.types import float_array, real_number, whole_number
 
 GOAL_OPTIONS = ("width", "level", "information")
 SPARE_PARTICLES = 1.5  # some ancestors of particles are doubles
@@ -90,7 +90,7 @@ class LearnerSettings:
         for name in ("acquisition_options", "inference_options", "goal_options"):
             checked[name] = {key: plain(value, key) for key, value in dict(getattr(self, name)).items()}
         if self.costs is not None:
-            checked["costs"] = tuple(plain(self.costs, "costs"))
+            checked["costs"] = _listed_costs(self.costs)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         self._check_names()
@@ -181,6 +181,13 @@ class LearnerSettings:
                     "Were they written by a newer version of journeyman?"
                 )
         return cls(**record)
+
+
+def _listed_costs(costs: Any) -> tuple[float, ...]:
+    array = float_array(costs, "costs")
+    if array.ndim != 1:
+        raise InputError(f"costs must be a list of numbers, got shape {array.shape}. Give one number per state.")
+    return tuple(array.tolist())
 
 
 def plain(value: Any, name: str) -> Any:

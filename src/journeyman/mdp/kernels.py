@@ -11,7 +11,7 @@ from numba import njit
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def backup(s, a, indptr, next_states, probabilities, num_actions, discount, reward, V):
     """Return Q(s, a) = r(s, a) + discount * sum of p(s' | s, a) V(s')."""
     row = s * num_actions + a
@@ -22,7 +22,7 @@ def backup(s, a, indptr, next_states, probabilities, num_actions, discount, rewa
     return r + discount * expected
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def q_values(indptr, next_states, probabilities, available, discount, rewards, values, out):
     """Fill `out [M, S, A]` with Q; minus infinity where an action does not exist."""
     num_states, num_actions = available.shape
@@ -37,7 +37,7 @@ def q_values(indptr, next_states, probabilities, available, discount, rewards, v
                     out[m, s, a] = -np.inf
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def row_sum(row, indptr, next_states, weights, V):
     """Return the sum of weights * V over the entries of a row."""
     total = 0.0
@@ -46,7 +46,7 @@ def row_sum(row, indptr, next_states, weights, V):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def improve(
     common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward, V, pi, Q
 ):
@@ -82,7 +82,7 @@ def improve(
     return num_changes, residual, largest
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def choose_lowest_optimal(available, Q, largest, pi):
     """Set pi to the lowest action whose Q is within 1e-9 (1 + max |Q|) of the best."""
     tie = 1e-9 * (1.0 + largest)
@@ -97,7 +97,7 @@ def choose_lowest_optimal(available, Q, largest, pi):
                 break
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def sweep_one(
     common_indptr,
     common_next,
@@ -133,7 +133,7 @@ def sweep_one(
     return change
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def sweep_lanes(
     common_indptr,
     common_next,
@@ -185,7 +185,7 @@ def sweep_lanes(
             V[s, lane] = best[lane]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def value_iteration(
     common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, gain, available, rewards,
     values, num_lanes, tolerance, max_sweeps, iterations,
@@ -240,7 +240,7 @@ def value_iteration(
                 values[start + lane, s] = V[s, lane]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def read_off(
     common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, rewards, values,
     policies, residuals, largest,
@@ -255,7 +255,7 @@ def read_off(
         choose_lowest_optimal(available, Q, largest[m], policies[m])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def policy_sweep(indptr, next_states, weights, reward, V, is_backward):
     """One Gauss-Seidel sweep of V = r + weights V in place; returns the largest change of V."""
     change = 0.0
@@ -269,7 +269,7 @@ def policy_sweep(indptr, next_states, weights, reward, V, is_backward):
     return change
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def solve_banded(indptr, next_states, probabilities, num_actions, discount, reward, pi, lower, upper, band, V):
     """Solve (I - discount P_pi) V = r_pi by elimination inside the band.
 
@@ -303,7 +303,7 @@ def solve_banded(indptr, next_states, probabilities, num_actions, discount, rewa
         V[i] = value / band[i, lower]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def policy_iteration(
     indptr, next_states, probabilities, discount, common_indptr, common_next, common_weights, extra_indptr, extra_next,
     extra_weights, available, rewards, values, policies, has_policy, lower, upper, max_iterations, residuals, largest,
@@ -334,7 +334,7 @@ def policy_iteration(
         choose_lowest_optimal(available, Q, largest[m], pi)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def evaluate_by_sweeps(indptr, next_states, probabilities, rewards, values, tolerance, max_sweeps, residuals):
     """Solve V = r + P V for each reward `[M, S]` by alternating sweeps; the rows already carry the discount."""
     for m in range(rewards.shape[0]):

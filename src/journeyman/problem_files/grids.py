@@ -36,7 +36,8 @@ def _drawn(layout: object, wall: str) -> tuple[list[str], list[tuple[int, int, s
     given = layout.splitlines() if isinstance(layout, str) else layout
     if not isinstance(given, list) or not all(isinstance(line, str) for line in given):
         raise InputError(f"layout must be lines of text, got {layout!r}. Example: {LAYOUT_EXAMPLE}")
-    lines = [line.strip() for line in given if line.strip()]
+    is_drawn_by_space = wall.isspace()  # then space at the ends of a line means walls
+    lines = [line if is_drawn_by_space else line.strip() for line in given if line.strip()]
     marks = [(row, column, mark) for row, line in enumerate(lines) for column, mark in enumerate(line) if mark != wall]
     if not marks:
         raise InputError(

@@ -69,16 +69,13 @@ def _connected(path: Path, *, is_read_only: bool) -> sqlite3.Connection:
     """Return a connection that works; on media that cannot be written at all, one that takes no locks."""
     address = path.resolve().as_uri()
     with explained(path):
-        connection = _connection(address, "ro" if is_read_only else "rw")
         try:
-            connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+            return _connection(address, "ro" if is_read_only else "rw")
         except sqlite3.OperationalError:
-            connection.close()
             log = path.with_name(path.name + "-wal")
             if not is_read_only or (log.exists() and log.stat().st_size > 0):
                 raise
-            connection = _connection(address, "ro&immutable=1")
-        return connection
+        return _connection(address, "ro&immutable=1")
 
 
 def _connection(address: str, mode: str) -> sqlite3.Connection:
@@ -86,8 +83,13 @@ def _connection(address: str, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{address}?mode={mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA synchronous = FULL")
+    try:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")  # reads the file, and so fails where no lock can be taken
+        connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

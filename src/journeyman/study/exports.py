@@ -8,13 +8,14 @@ import numpy as np
 
 from journeyman.inference.arviz_export import write_netcdf
 from journeyman.study.study import Study
-from journeyman.study.writing import write_text_whole
+from journeyman.study.writing import check_place, write_text_whole
 
 POLICY_FORMAT = "journeyman-policy-1"
 
 
 def export_posterior(study: Study, path: str | Path) -> None:
     """Write the posterior, rewards included, as NetCDF for ArviZ. Needs the extra `mcmc`."""
+    check_place(Path(path))  # before the work, not after it
     write_netcdf(study.posterior.to_arviz(include_reward=True), Path(path))
 
 

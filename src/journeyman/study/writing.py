@@ -8,12 +8,17 @@ from journeyman.errors import InputError
 from journeyman.files import whole_file
 
 
-def write_whole(path: Path, write_fn: Callable[[BinaryIO], object]) -> None:
-    """Write beside `path`, then move over it; on failure nothing is left behind and what was there stays."""
+def check_place(path: Path) -> None:
+    """Refuse a place where no file can be."""
     if path.is_dir():
         raise InputError(f"an export must go to a file, got the folder {str(path)!r}. Add a file name.")
     if not path.parent.is_dir():
         raise InputError(f"the folder of an export must exist, got {str(path.parent)!r}. Create it first.")
+
+
+def write_whole(path: Path, write_fn: Callable[[BinaryIO], object]) -> None:
+    """Write beside `path`, then move over it; on failure nothing is left behind and what was there stays."""
+    check_place(path)
     with whole_file(path, "an export") as temporary, temporary.open("xb") as file:
         write_fn(file)
 

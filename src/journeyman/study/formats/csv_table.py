@@ -78,4 +78,4 @@ def _whole(line: dict[str, Any], name: str) -> int:
     try:
         return int(line[name])
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a whole number, got {line[name]!r}. Correct it.") from None
+        raise InputError(f"{name} must be a whole number, got {line[name]!r}. Give numbers, not labels.") from None
