@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-# With these, rounding depends on how a function was compiled. So such helpers are always inlined (forceinline): else one
-# of several compiled copies would be used, another one in a process that loads code from the cache.
+# With these, rounding depends on how a function was compiled. So such helpers are always inlined (forceinline): else
+# one of several compiled copies would be used, and another one in a process that loads code from the cache.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 SLACK = 1e-11  # relative gain below which another action counts as tied, not better
 DRIFT = 1e-9  # relative residual of V at which the inverse is computed afresh
