@@ -35,7 +35,9 @@ def test_every_index_is_worked_on_once(total, chunk_size, num_threads):
 def test_parts_run_at_the_same_time():
     """Both threads must be inside at once, or the barrier breaks."""
     barrier = threading.Barrier(2, timeout=10)
-    run_chunks(lambda part: barrier.wait(), 2, 2)
+    turns = []
+    run_chunks(lambda part: turns.append(barrier.wait()), 2, 2)
+    assert sorted(turns) == [0, 1]
 
 
 def test_one_thread_is_the_callers():

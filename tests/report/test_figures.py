@@ -168,7 +168,10 @@ def test_dollars_are_not_formulas(tmp_path):
     bars = FiniteMDP.from_dense(
         np.zeros((1, 2, 1)), layout="SAS", discount=0.9, state_labels=["$_{$"], action_labels=["$^{$", "b"]
     )
-    save_figure(axes_of(bars, [[0.0, 1.0]]).figure, tmp_path / "y.svg")
+    bar_axes = axes_of(bars, [[0.0, 1.0]])
+    save_figure(bar_axes.figure, tmp_path / "y.svg")  # a formula that is none would be an error here
+    shown = [text.get_text() for text in bar_axes.get_xticklabels()]
+    assert [text.replace("\\", "") for text in shown] == ["$_{$"]
 
 
 @pytest.mark.parametrize("name", ["jail", "brown-two-state"])

@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
+from journeyman.cli.printing import print_json
+
 HELP = """Say how many answers a guarantee can take at most, whatever the expert says.
 
 A policy is good enough if its regret stays below epsilon with a probability of at least 1 - delta. \
@@ -38,7 +40,6 @@ def bound(
 ) -> None:
     """Print the bounds in words, or as JSON."""
     from journeyman.apprentice.bounds import all_bounds, h_max
-    from journeyman.cli.worlds import print_json
 
     found = all_bounds(
         states, actions, beta, gamma, epsilon, delta, support=support, horizon=horizon, near_states=near_states

@@ -1,12 +1,12 @@
 """`journeyman calibrate`: tell whether an inference method is right on average."""
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeyman.cli.worlds import parse_options, print_json
+from journeyman.cli.options import parse_options, parse_settings
+from journeyman.cli.printing import print_json
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
@@ -111,23 +111,6 @@ def calibrate(
 def default_path(spec: "CalibrationSpec") -> Path:
     """Return a file name that differs between specs that differ."""
     return Path(f"calibration-{spec.world or 'problem'}-{spec.method}-{spec.fingerprint()[:8]}.jsonl")
-
-
-def parse_settings(pairs: list[str]) -> dict[str, Any]:
-    """Return KEY=VALUE texts as options of a method: numbers, true or false where they read like it, else words."""
-    settings: dict[str, Any] = {}
-    for pair in pairs:
-        key, separator, text = pair.partition("=")
-        if not separator:
-            raise InputError(f"a setting must be written as KEY=VALUE, got {pair!r}. Example: --set num_particles=500")
-        if key in settings:
-            raise InputError(f"setting {key} must be given once, got it twice. Remove one of them.")
-        try:
-            value = json.loads(text.lower() if text in ("True", "False") else text)
-        except ValueError:
-            value = text
-        settings[key] = value if isinstance(value, bool | int | float) else text
-    return settings
 
 
 def load_problem(place: str) -> "Problem":

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from journeyman.cli.worlds import print_json
+from journeyman.cli.printing import print_json
 
 HELP = """Check a problem file, and explain what it means.
 

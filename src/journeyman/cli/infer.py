@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeyman.cli.calibrate import parse_settings
-from journeyman.cli.worlds import parse_options, print_json
+from journeyman.cli.options import Threads, WorldOptions, parse_options, parse_settings
+from journeyman.cli.printing import print_json
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,10 +39,7 @@ def infer(
     length: Annotated[
         int | None, typer.Option(metavar="L", help="Most steps of a trajectory; default: as the world says.")
     ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Option of the world, such as beta=2; can be repeated."),
-    ] = None,
+    option: WorldOptions = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Option of the method, such as num_particles=500."),
@@ -51,7 +48,7 @@ def infer(
         Path | None, typer.Option(metavar="FILE", help="Draw mean and uncertainty: .png, .svg, .pdf ...")
     ] = None,
     netcdf: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the draws for ArviZ.")] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads; default: all cores.")] = None,
+    threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of drawing.")] = False,
 ) -> None:
     """Simulate demonstrations, infer, show, and write what was asked for."""

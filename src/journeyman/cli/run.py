@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeyman.cli.calibrate import parse_settings
+from journeyman.cli.options import Threads, WorldOptions, parse_options, parse_settings
+from journeyman.cli.printing import print_json
 from journeyman.cli.scores import parse_scoring_options
-from journeyman.cli.worlds import parse_options, print_json
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,10 +54,7 @@ def run(
         str, typer.Option(help="policy: a certified policy; reward: to know the reward itself.")
     ] = "policy",
     seed: Annotated[int, typer.Option(help="Of the world, of the expert's noise, and of the learner.")] = 0,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Option of the world, such as beta=2; can be repeated."),
-    ] = None,
+    option: WorldOptions = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Option of the inference method, such as num_particles=500."),
@@ -67,7 +64,7 @@ def run(
         typer.Option("--acquisition-set", metavar="KEY=VALUE", help="Option of the function, such as scope=joint."),
     ] = None,
     stop: Annotated[bool, typer.Option(help="Whether to stop when the goal is reached.")] = True,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads; default: all cores.")] = None,
+    threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of words.")] = False,
 ) -> None:
     """Open the folder, go on from what it holds, and say what came of it."""

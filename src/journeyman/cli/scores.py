@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeyman.cli.calibrate import parse_settings
 from journeyman.cli.infer import ask_at_random
-from journeyman.cli.worlds import parse_options, print_json
+from journeyman.cli.options import Threads, WorldOptions, parse_options, parse_settings
+from journeyman.cli.printing import print_json
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,16 +46,13 @@ def scores(
     ] = None,
     epsilon: Annotated[float, typer.Option(help="Regret that is too much, in units of the reward.")] = 0.1,
     inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method.")] = "smc",
-    option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Option of the world, such as beta=2; can be repeated."),
-    ] = None,
+    option: WorldOptions = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Option of the function, such as scope=joint or edges=0,1."),
     ] = None,
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads; default: all cores.")] = None,
+    threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of drawing.")] = False,
 ) -> None:
     """Simulate demonstrations, score all states, show the map, and perhaps draw a picture too."""

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from journeyman.cli import study_files, study_report, study_state
-from journeyman.cli.worlds import parse_options, print_json
+from journeyman.cli.options import parse_options, parse_settings
+from journeyman.cli.printing import print_json
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,7 +77,6 @@ def new(
     as_json: AsJson = False,
 ) -> None:
     """Make the file, and say how to go on."""
-    from journeyman.cli.calibrate import parse_settings
     from journeyman.study import Study
 
     chosen: dict[str, Any] = dict(

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from journeyman.cli.worlds import print_json
+from journeyman.cli.options import Threads
+from journeyman.cli.printing import print_json
 
 HELP = """Write a report: what was asked and why, what was learned, what cannot be known, and the certificate.
 
@@ -31,7 +32,7 @@ def report(
         typer.Option("--out", "-o", metavar="PAGE", help="Where to write; default: beside the study, ending in .html."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report; default: the name of the study.")] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads; default: all cores.")] = None,
+    threads: Threads = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the numbers as JSON; write a page only if --out is given.")
     ] = False,

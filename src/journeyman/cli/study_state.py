@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from journeyman.cli.printing import print_json
 from journeyman.cli.study_opening import opened_to_look
-from journeyman.cli.worlds import print_json
 
 if TYPE_CHECKING:
     from journeyman.study import Study

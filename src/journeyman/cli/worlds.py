@@ -1,12 +1,12 @@
 """`journeyman worlds`: list the worlds, and look at one."""
 
-import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from journeyman.errors import InputError
+from journeyman.cli.options import parse_options
+from journeyman.cli.printing import print_json
 
 LIST_HELP = """List the worlds: small problems with a simulated expert, to try and compare methods on.
 
@@ -85,43 +85,3 @@ def show(
         print_world(Console(), summary, options=world_options(name) | options, shows_all=shows_all)
     if png is not None:
         typer.echo(f"Picture written to {png}", err=as_json)
-
-
-def parse_options(name: str, pairs: list[str]) -> dict[str, Any]:
-    """Return KEY=VALUE texts as options of world `name`, each of the type of its default."""
-    from journeyman.report.world_list import world_options
-    from journeyman.worlds import make_world
-
-    if not pairs:
-        return {}
-    make_world(name)  # says what is wrong with the name
-    defaults = world_options(name)
-    options: dict[str, Any] = {}
-    for pair in pairs:
-        key, separator, text = pair.partition("=")
-        if not separator:
-            raise InputError(f"an option must be written as KEY=VALUE, got {pair!r}. Example: --option beta=2")
-        if key not in defaults:
-            raise InputError(f"world {name!r} must get options it knows, got {key!r}. It has: {', '.join(defaults)}.")
-        if key in options:
-            raise InputError(f"option {key} must be given once, got it twice. Remove one of them.")
-        options[key] = parse_value(key, text, type(defaults[key]))
-    return options
-
-
-WORDS_OF_TYPE = {int: "a whole number", float: "a number", str: "a word"}
-
-
-def parse_value(key: str, text: str, kind: type) -> Any:
-    """Return the text of an option as a value of its type."""
-    try:
-        return kind(text)
-    except ValueError:
-        raise InputError(
-            f"option {key} must be {WORDS_OF_TYPE[kind]}, got {text!r}. Example: --option {key}=2"
-        ) from None
-
-
-def print_json(data: Any) -> None:
-    """Print data as JSON that every parser accepts: no NaN, no infinity."""
-    typer.echo(json.dumps(data, indent=2, allow_nan=False))
