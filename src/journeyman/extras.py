@@ -10,6 +10,7 @@ PURPOSE_OF_EXTRA = {
     "tables": "data frames and Parquet files",
     "mcmc": "NUTS sampling and its diagnostics",
     "minari": "Minari datasets",
+    "cluster": "sweeps on a Dask cluster",
 }
 
 

@@ -7,7 +7,9 @@ depend on the number of threads.
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from itertools import pairwise
+from typing import Any, cast
 
 from journeyman.types import whole_number
 
@@ -44,3 +46,10 @@ def run_chunks(work_fn: Callable[[range], None], total: int, num_threads: int, c
         return
     with ThreadPoolExecutor(num_threads) as pool:
         list(pool.map(work_fn, parts))
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Give a block in which linear algebra uses one thread, so that N processes use N cores."""
+    from threadpoolctl import threadpool_limits
+
+    return cast(AbstractContextManager[Any], threadpool_limits(1))

@@ -1,0 +1,144 @@
+"""Cell: one run of a sweep, and the id that says what it is.
+
+The id is a hash of all that determines the result: world, seed, query, inference and acquisition with every option,
+those that were left out at their defaults. Labels are not part of it, nor is the number of steps: what happens in the
+first 40 steps does not depend on whether 100 more will follow.
+"""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+from journeyman.acquisition import find_acquisition
+from journeyman.inference import find_method
+from journeyman.inference.particles import SMCSettings
+from journeyman.learner import LearnerSettings
+from journeyman.learner.settings import plain
+from journeyman.worlds import WORLDS, World, make_world
+
+REVISION = 1  # raised when a change of the code changes results: all cells are then new ones
+ID_LENGTH = 16
+MAX_WORLDS = 4  # instances that a process keeps: a cell comes back to its own many times
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One entry of an axis of a sweep: a name of a registry, its options, and what people call it."""
+
+    name: str
+    label: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class QueryKind:
+    """What is asked for: "state" (one action) or "trajectory" (up to `length` actions)."""
+
+    kind: str = "state"
+    length: int | None = None
+
+    @property
+    def label(self) -> str:
+        """Return "state" or "trajectory-5"."""
+        return self.kind if self.length is None else f"{self.kind}-{self.length}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One instance of a world, one acquisition function, one inference method, one kind of query."""
+
+    world: Choice
+    seed: int
+    query: QueryKind
+    inference: Choice
+    acquisition: Choice
+    epsilon: float = 0.1
+    delta: float = 0.1
+    num_histories: int = 64
+
+    @cached_property
+    def id(self) -> str:
+        """Hash of all that determines the result."""
+        text = json.dumps(self.record(), sort_keys=True, allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:ID_LENGTH]
+
+    def record(self) -> dict[str, Any]:
+        """Return all that determines the result, defaults filled in, as plain data."""
+        settings = self.settings(seed=0)
+        return {
+            "revision": REVISION,
+            "world": {"name": self.world.name, "options": world_options(self.world), "seed": self.seed},
+            "query": asdict(self.query),
+            "inference": {"name": self.inference.name, "options": _inference_options(settings)},
+            "acquisition": {"name": self.acquisition.name, "options": _acquisition_options(settings)},
+            "certificate": {"epsilon": settings.epsilon, "delta": settings.delta, "confidence": settings.confidence},
+            "num_histories": settings.num_histories,
+            "apprentice": settings.apprentice,
+        }
+
+    def settings(self, seed: int | None = None) -> LearnerSettings:
+        """Return the settings of the learner; everything random in it follows from the id."""
+        return LearnerSettings(
+            acquisition=self.acquisition.name,
+            acquisition_options=self.acquisition.options,
+            inference=self.inference.name,
+            inference_options=self.inference.options,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            query=self.query.kind,
+            length=self.query.length,
+            num_histories=self.num_histories,
+            seed=int(self.id, 16) if seed is None else seed,
+        )
+
+    def make_world(self) -> World:
+        """Return the instance: it follows from the world and the seed alone, so that every method meets the same."""
+        return _instance(self.world.name, self.seed, json.dumps(dict(self.world.options), sort_keys=True))
+
+    @property
+    def expert_seed(self) -> int:
+        """Seed of the expert's noise: it follows from the world and the seed alone."""
+        key = json.dumps([self.world.name, world_options(self.world), self.seed], sort_keys=True)
+        return int(hashlib.sha256(f"expert {key}".encode()).hexdigest()[:12], 16)
+
+    @property
+    def text(self) -> str:
+        """Name the cell for people."""
+        return f"{self.world.label} seed {self.seed}, {self.acquisition.label}"
+
+
+def world_options(world: Choice) -> dict[str, Any]:
+    """Return all options of a world, defaults filled in."""
+    return _filled(WORLDS[world.name], option_names(world.name), world.options)
+
+
+def option_names(world: str) -> tuple[str, ...]:
+    """Return the names of the options of a world."""
+    return tuple(name for name in inspect.signature(WORLDS[world]).parameters if name != "seed")
+
+
+def _acquisition_options(settings: LearnerSettings) -> dict[str, Any]:
+    known = find_acquisition(settings.acquisition)
+    return _filled(known.rate_fn, known.options, settings.acquisition_options)
+
+
+def _inference_options(settings: LearnerSettings) -> dict[str, Any]:
+    if settings.is_smc:
+        return asdict(SMCSettings(**{**settings.inference_options, "num_particles": settings.num_particles}))
+    method = find_method(settings.inference)
+    return _filled(method.infer_fn, method.options, settings.inference_options)
+
+
+def _filled(function: Callable[..., Any], names: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a function, those that are not given at their defaults."""
+    parameters = inspect.signature(function).parameters
+    return {name: plain(options.get(name, parameters[name].default), name) for name in names}
+
+
+@lru_cache(maxsize=MAX_WORLDS)
+def _instance(name: str, seed: int, options: str) -> World:
+    return make_world(name, seed, **json.loads(options))

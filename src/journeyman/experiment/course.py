@@ -1,0 +1,145 @@
+"""Course of a cell: rows of results step by step, and the learner that they come from.
+
+A course can be stopped after any step and gone on with, in this process or in another one: what follows is the same
+bit by bit. Its rows are enough for that, because the expert's answers follow from the cell and the queried states; a
+snapshot of the learner only saves the time of computing the posterior again.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from journeyman.demonstrations import Demonstration
+from journeyman.experiment.cell import Cell
+from journeyman.experiment.metrics import measure
+from journeyman.learner import ActiveLearner, Event
+from journeyman.learner.query import Query, question_text
+from journeyman.mdp import occupancy
+from journeyman.worlds import World
+
+Row = dict[str, Any]
+
+# The learner that this process had last: a cell mostly comes back to the process that it was in, and its learner need
+# not be restored then. One that is restored goes on the same.
+_last: dict[tuple[str, int], ActiveLearner] = {}
+
+
+class Job(NamedTuple):
+    """What is wanted of a cell: so many answers, and these metrics after each."""
+
+    cell: Cell
+    num_steps: int
+    metrics: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a course stands: its rows, from step 0 on, and perhaps a snapshot of its learner."""
+
+    rows: tuple[Row, ...] = ()
+    snapshot: Mapping[str, Any] | None = field(default=None, compare=False)
+
+    @property
+    def num_steps(self) -> int:
+        """Number of answers so far; -1 if nothing was measured yet."""
+        return len(self.rows) - 1
+
+
+def advance(job: Job, checkpoint: Checkpoint, *, seconds: float = float("inf")) -> Checkpoint:
+    """Go on with a cell until it has all its answers, or until `seconds` have passed, but at least one step.
+
+    Pure: the same arguments give the same rows but for their seconds, wherever this runs; it uses one thread.
+    """
+    begin = time.perf_counter()
+    cell, num_steps, metrics = job
+    world = cell.make_world()
+    rows = list(checkpoint.rows)
+    learner = _last.pop((cell.id, len(rows)), None) or restored(cell, world, checkpoint)
+    if not rows:
+        rows.append(first_row(learner, world, metrics))
+    while len(rows) <= num_steps:
+        rows.append(next_row(cell, learner, world, metrics))
+        if time.perf_counter() - begin >= seconds:
+            break
+    _last.clear()
+    if len(rows) <= num_steps:
+        _last[cell.id, len(rows)] = learner
+    return Checkpoint(tuple(rows), learner.snapshot())
+
+
+def restored(cell: Cell, world: World, checkpoint: Checkpoint) -> ActiveLearner:
+    """Return the learner of a course as it was when the course stopped."""
+    settings = cell.settings()
+    if checkpoint.num_steps <= 0:
+        return ActiveLearner.from_settings(world.problem, settings, num_threads=1)
+    events = events_of(cell, world, checkpoint.rows)
+    return ActiveLearner.restore(world.problem, settings, events, checkpoint.snapshot, num_threads=1)
+
+
+def events_of(cell: Cell, world: World, rows: Sequence[Row]) -> tuple[Event, ...]:
+    """Return the events that gave these rows: each query, and the answer that the expert gives to it."""
+    kind, length, visits = cell.query.kind, cell.query.length, Counter[int]()
+    events: list[Event] = []
+    for query_id, row in enumerate(rows[1:]):
+        state, score = int(row["state"]), float(row["score"])
+        query = Query(query_id, state, kind, length, score, question_text(world.problem, state, kind, length))
+        ask = {
+            "queries": [query.to_record()],
+            "scores": {"best": score, "median": None, "num_queries": 1},
+            "seconds": row["acquisition_seconds"],
+            "warnings": [],
+        }
+        answer = answer_of(cell, world, query, visits[state])
+        visits[state] += 1
+        events.append(Event(2 * query_id, "ask", ask))
+        events.append(Event(2 * query_id + 1, "tell", {"query": query_id, "demonstration": answer.to_record()}))
+    return tuple(events)
+
+
+def answer_of(cell: Cell, world: World, query: Query, visit: int) -> Demonstration:
+    """Return the expert's answer to a query, the n-th in its state: the same for every method on this instance."""
+    return world.expert.demonstrate(
+        query.state, kind=query.kind, length=query.length, seed=cell.expert_seed, visit=visit, query_id=query.id
+    )
+
+
+def first_row(learner: ActiveLearner, world: World, metrics: Sequence[str]) -> Row:
+    """Measure what is believed before any answer."""
+    begin = time.perf_counter()
+    warnings = learner.posterior.warnings
+    seconds = time.perf_counter() - begin
+    return {
+        "step": 0,
+        **measure(learner, world, metrics),
+        "state": None,
+        "occupancy": None,
+        "num_shown": None,
+        "score": None,
+        "posterior_seconds": seconds,
+        "acquisition_seconds": None,
+        "warnings": " | ".join(warnings),
+    }
+
+
+def next_row(cell: Cell, learner: ActiveLearner, world: World, metrics: Sequence[str]) -> Row:
+    """Ask, have the expert answer, learn from it, and measure what is believed then."""
+    mdp = world.problem.mdp
+    share = (1.0 - mdp.discount) * occupancy(mdp, learner.apprentice())
+    query = learner.ask()
+    doubts = learner.events[-1].payload["warnings"]
+    visit = sum(earlier.state == query.state for earlier in learner.queries[:-1])
+    answer = answer_of(cell, world, query, visit)
+    record = learner.tell(query, answer)
+    return {
+        "step": len(learner.queries),
+        **measure(learner, world, metrics),
+        "state": query.state,
+        "occupancy": float(share[query.state]),
+        "num_shown": len(answer),
+        "score": query.score,
+        "posterior_seconds": record.posterior_seconds,
+        "acquisition_seconds": record.acquisition_seconds,
+        "warnings": " | ".join(dict.fromkeys([*doubts, *record.warnings])),
+    }

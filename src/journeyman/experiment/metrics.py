@@ -1,0 +1,106 @@
+"""Metrics: what is measured before the first answer and after each one.
+
+A metric is a function of the learner and its world that gives some columns of the results.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from journeyman.apprentice.failures import failures_of
+from journeyman.errors import InputError
+from journeyman.inference import posterior_entropy
+from journeyman.inference.likelihood import log_likelihoods
+from journeyman.inference.posterior import TIE_TOLERANCE
+from journeyman.learner import ActiveLearner
+from journeyman.mdp import evaluate_policy
+from journeyman.worlds import World
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: what it says, the columns that it gives, and the function that measures them."""
+
+    summary: str
+    columns: tuple[str, ...]
+    measure_fn: Callable[[ActiveLearner, World], Sequence[float | bool]]
+
+
+def entropies(learner: ActiveLearner, _: World) -> tuple[float, ...]:
+    """Return the entropy of the posterior by three estimates, NaN where one cannot be made."""
+    return tuple(_entropy(learner, method) for method in ("evidence", "knn", "gaussian"))
+
+
+def _entropy(learner: ActiveLearner, method: str) -> float:
+    if method == "evidence" and learner.problem.prior.is_discrete:
+        method = "shannon"  # exact, as the estimate from the evidence is up to sampling
+    last = learner.history[-1] if learner.history else None
+    if last is not None and last.entropy is not None and last.entropy_method == method:
+        return last.entropy
+    try:
+        return posterior_entropy(learner.posterior, method).nats
+    except InputError:  # no log evidence, or samples that span too few dimensions
+        return np.nan
+
+
+def truth_density(learner: ActiveLearner, world: World) -> tuple[float]:
+    """Return log p(theta_true | D), NaN where the method gives no log evidence."""
+    posterior, problem = learner.posterior, learner.problem
+    if posterior.log_evidence is None:
+        return (np.nan,)
+    rewards, values = world.reward[None], world.expert.values[None]
+    log_likelihood = float(log_likelihoods(problem, posterior.counts, rewards, values)[0])
+    log_prior = float(problem.prior.log_density(world.true_parameters[None])[0])
+    return (log_likelihood + log_prior - posterior.log_evidence,)
+
+
+def true_regret(learner: ActiveLearner, world: World) -> tuple[float]:
+    """Return what the apprentice loses under the true reward, from the initial states; 0 where that is rounding."""
+    mdp, values = world.problem.mdp, world.expert.values
+    loss = float(mdp.initial @ (values - evaluate_policy(mdp, learner.apprentice(), world.reward)))
+    finite_q = world.expert.q[np.isfinite(world.expert.q)]
+    return (loss if loss > TIE_TOLERANCE * (1.0 + float(np.abs(finite_q).max())) else 0.0,)
+
+
+def believed_regret(learner: ActiveLearner, _: World) -> tuple[float, float]:
+    """Return the posterior mean of the apprentice's regret, and the chance that it is epsilon or more."""
+    last = learner.history[-1] if learner.history else None
+    if last is not None and last.expected_regret is not None and last.failure_chance is not None:
+        return last.expected_regret, last.failure_chance
+    settings, posterior = learner.settings, learner.posterior
+    failures = failures_of(posterior, learner.apprentice(), settings.epsilon, settings.scope)
+    return float(posterior.mean(failures.regret)), min(1.0, float(posterior.mean(failures.is_failing)))
+
+
+def certificate(learner: ActiveLearner, _: World) -> tuple[float, bool]:
+    """Return the upper bound on the chance of failure, on samples that did not choose the policy, and the verdict."""
+    found = learner.certificate()
+    return found.upper_bound, found.holds
+
+
+METRICS: dict[str, Metric] = {
+    "entropy": Metric(
+        "entropy of the posterior by three estimates",
+        ("entropy_evidence", "entropy_knn", "entropy_gaussian"),
+        entropies,
+    ),
+    "truth": Metric("log posterior density of the true reward", ("log_posterior_truth",), truth_density),
+    "true_regret": Metric("regret of the apprentice under the true reward", ("true_regret",), true_regret),
+    "believed_regret": Metric(
+        "regret of the apprentice as the posterior sees it", ("expected_regret", "failure_chance"), believed_regret
+    ),
+    "certificate": Metric(
+        "whether the learner may stop", ("certificate_bound", "certificate_holds"), certificate
+    ),
+}  # fmt: skip
+
+
+def measure(learner: ActiveLearner, world: World, names: Sequence[str]) -> Mapping[str, Any]:
+    """Return the columns of the metrics `names`."""
+    values: dict[str, Any] = {}
+    for name in names:
+        metric = METRICS[name]
+        values |= dict(zip(metric.columns, metric.measure_fn(learner, world), strict=True))
+    return values

@@ -1,0 +1,148 @@
+"""Live progress of a sweep: how far, what runs, how fast, when it ends. On the error stream."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+from journeyman.experiment.course import Job
+
+
+class Display:
+    """Takes what happens, and shows nothing; those below do."""
+
+    def resumed(self, num_steps: int) -> None:
+        """Take that a cell goes on from a checkpoint."""
+
+    def advanced(self, num_steps: int) -> None:
+        """Take that some steps were done."""
+
+    def finished(self, job: Job, seconds: float) -> None:
+        """Take that a cell was finished here."""
+
+    def finished_elsewhere(self, job: Job) -> None:
+        """Take that another process finished a cell."""
+
+    def failed(self, job: Job, error: str) -> None:
+        """Take that a cell failed."""
+
+    def refresh(self, running: Sequence[str], num_waiting: int) -> None:
+        """Take what runs now, and how many cells wait."""
+
+    def stopping(self, seconds: float) -> None:
+        """Take that somebody wants it to stop."""
+
+
+class Lines(Display):
+    """One line per cell: for log files."""
+
+    def __init__(self, missing: Sequence[Job], num_cells: int) -> None:
+        self.num_cells, self.num_done = num_cells, num_cells - len(missing)
+        self.steps_left = sum(job.num_steps for job in missing)
+        self.begin, self.steps_done = time.perf_counter(), 0
+
+    def say(self, text: str) -> None:
+        """Say a line."""
+        print(text, file=sys.stderr, flush=True)
+
+    def resumed(self, num_steps: int) -> None:
+        """Count what need not be done again."""
+        self.steps_left -= num_steps
+
+    def advanced(self, num_steps: int) -> None:
+        """Count steps."""
+        self.steps_done += num_steps
+        self.steps_left -= num_steps
+
+    def finished(self, job: Job, seconds: float) -> None:
+        """Say which cell was finished, and how long the rest will take."""
+        self.num_done += 1
+        left = self.seconds_left()
+        outlook = "" if left is None or self.num_done == self.num_cells else f", about {duration(left)} left"
+        self.say(f"[{self.num_done}/{self.num_cells}] {job.cell.text}: {seconds:.1f} s{outlook}")
+
+    def finished_elsewhere(self, job: Job) -> None:
+        """Count a cell that another process finished."""
+        self.num_done += 1
+        self.steps_left -= job.num_steps
+
+    def failed(self, job: Job, error: str) -> None:
+        """Say which cell failed, and why."""
+        self.num_done += 1
+        self.say(f"[{self.num_done}/{self.num_cells}] {job.cell.text}: FAILED, {error}")
+
+    def stopping(self, seconds: float) -> None:
+        """Say that it takes a moment."""
+        self.say(f"Stopping: steps in progress are kept, which takes up to {seconds:.0f} s. Again to stop at once.")
+
+    @property
+    def rate(self) -> float:
+        """Steps per second so far."""
+        return self.steps_done / max(time.perf_counter() - self.begin, 1e-9)
+
+    def seconds_left(self) -> float | None:
+        """Return how long the rest will take at the speed so far, None if nothing was done yet."""
+        return self.steps_left / self.rate if self.steps_done else None
+
+
+class Bar(Lines):
+    """A bar, and what runs below it: for terminals."""
+
+    def __init__(self, missing: Sequence[Job], num_cells: int, name: str, live: Any) -> None:
+        super().__init__(missing, num_cells)
+        self.name, self.live, self.total = name, live, max(self.steps_left, 1)
+
+    def say(self, text: str) -> None:
+        """Say a line above the bar."""
+        self.live.console.print(text, highlight=False, markup=False)
+
+    def refresh(self, running: Sequence[str], num_waiting: int) -> None:
+        """Draw how far it is."""
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        left = self.seconds_left()
+        end = "" if left is None else f"about {duration(left)} left, until {clock(left)}"
+        head = Table.grid(padding=(0, 1))
+        head.add_row(
+            Text(self.name, style="bold"),
+            ProgressBar(total=self.total, completed=self.total - self.steps_left, width=40),
+            Text(f"{self.num_done}/{self.num_cells} cells, {self.rate:.1f} steps/s, {end}"),
+        )
+        now = [Text(f"  running: {text}", style="dim", overflow="ellipsis", no_wrap=True) for text in running]
+        if not running and num_waiting:
+            now = [Text(f"  {num_waiting} cells are run by other processes", style="dim")]
+        self.live.update(Group(head, *now))
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as "40 s", "12 min" or "3.5 h"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def clock(seconds: float) -> str:
+    """Return the time of day in so many seconds, with the day if it is not today."""
+    end, now = datetime.now() + timedelta(seconds=seconds), datetime.now()
+    return end.strftime("%H:%M" if end.date() == now.date() else "%a %H:%M")
+
+
+@contextmanager
+def shown(name: str, missing: Sequence[Job], num_cells: int, *, is_shown: bool) -> Iterator[Display]:
+    """Give a display: a bar on a terminal, lines in a log, nothing if it is not wanted."""
+    if not is_shown:
+        yield Display()
+        return
+    if not sys.stderr.isatty():
+        yield Lines(missing, num_cells)
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
+        yield Bar(missing, num_cells, name, live)

@@ -1,0 +1,222 @@
+"""Run a sweep: do the cells that are not finished yet, and keep everything as it comes."""
+
+import time
+import traceback
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from journeyman.experiment.course import Checkpoint, Job
+from journeyman.experiment.executors import Workers, workers
+from journeyman.experiment.progress import Display, shown
+from journeyman.experiment.spec import Sweep
+from journeyman.experiment.store import Store, open_store
+from journeyman.types import real_number, whole_number
+
+CHECKPOINT_SECONDS = 10.0
+MAX_LOSSES = 3  # workers that a cell may lose before it counts as failed
+POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class SweepReport:
+    """How a run of a sweep ended.
+
+    num_cells: of the sweep; num_finished: that have their results now; num_new: that this run finished; failed: ids of
+    failed cells, those of earlier runs too; seconds: that it took.
+    """
+
+    num_cells: int
+    num_finished: int
+    num_new: int
+    failed: tuple[str, ...]
+    seconds: float
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every cell has its results."""
+        return self.num_finished == self.num_cells
+
+
+@dataclass
+class Work:
+    """A job in hand: its lock, and where it stands."""
+
+    job: Job
+    held: IO[str]
+    checkpoint: Checkpoint
+    begin: float = field(default_factory=time.perf_counter)
+
+
+def run_sweep(sweep: Sweep | Sequence[Sweep], out: str | Path, **options: Any) -> SweepReport:
+    """Run the cells of a sweep, or of several, that are not finished yet.
+
+    Whatever is killed, a later call goes on from the last checkpoints and repeats no finished cell. Several calls may
+    work on one folder at once: they share the cells. Of several sweeps, all cells of one seed come before the next.
+
+    Parameters
+    ----------
+    out
+        Folder of the results; that of an older version of the sweep will do, and only what is new is run.
+    options
+        As in `run_jobs`: num_workers, executor, scheduler, retry_failed, checkpoint_seconds, progress.
+
+    Returns
+    -------
+    A report; cells that fail are recorded with their traceback, and do not stop the others.
+    """
+    sweeps = [sweep] if isinstance(sweep, Sweep) else list(sweep)
+    return run_jobs(jobs_of(sweeps), out, name=", ".join(item.name for item in sweeps), **options)
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    out: str | Path,
+    *,
+    name: str = "sweep",
+    num_workers: int = 1,
+    executor: str = "local",
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    progress: bool = True,
+) -> SweepReport:
+    """Run jobs that are not done yet, in their order.
+
+    Parameters
+    ----------
+    name
+        Shown with the progress.
+    num_workers
+        Local processes, one core each; nothing but time depends on it.
+    executor, scheduler
+        "local", or "dask" with the address of a scheduler.
+    retry_failed
+        Whether to try cells again that failed in an earlier run.
+    checkpoint_seconds
+        How often cells are kept, at the end of a step.
+    progress
+        Whether to show how far it is, on the error stream.
+    """
+    whole_number(num_workers, "the number of workers", 1)
+    real_number(checkpoint_seconds, "checkpoint_seconds")
+    store, begin = open_store(out), time.perf_counter()
+    if retry_failed:
+        for job in jobs:
+            store.forget_failure(job.cell.id)
+    missing = [job for job in jobs if not is_settled(store, job)]
+    num_new = 0
+    if missing:
+        with (
+            workers(executor, num_workers, scheduler) as team,
+            shown(name, missing, len(jobs), is_shown=progress) as display,
+        ):
+            num_new = Runner(store, team, display, checkpoint_seconds).run(missing)
+    finished = sum(store.is_finished(job) for job in jobs)
+    failed = tuple(job.cell.id for job in jobs if store.has_failed(job.cell.id))
+    return SweepReport(len(jobs), finished, num_new, failed, time.perf_counter() - begin)
+
+
+def jobs_of(sweeps: Sequence[Sweep]) -> tuple[Job, ...]:
+    """Return the jobs of sweeps, all of one seed before the next: whenever one stops, the rest is a balanced table."""
+    jobs = [Job(cell, sweep.steps, sweep.metrics) for sweep in sweeps for cell in sweep.cells()]
+    seeds = list(dict.fromkeys(seed for sweep in sweeps for seed in sweep.seeds))
+    return tuple(sorted(jobs, key=lambda job: seeds.index(job.cell.seed)))
+
+
+def is_settled(store: Store, job: Job) -> bool:
+    """Whether there is nothing to do for a cell: it is finished, or it failed."""
+    return store.has_failed(job.cell.id) or store.is_finished(job)
+
+
+class Runner:
+    """Hands out cells to workers, a checkpoint at a time, and keeps what comes back."""
+
+    def __init__(self, store: Store, team: Workers, display: Display, seconds: float) -> None:
+        self.store, self.team, self.display, self.seconds = store, team, display, seconds
+        self.running: dict[Future[Checkpoint], Work] = {}
+        self.losses: Counter[str] = Counter()
+        self.num_new = 0
+
+    def run(self, missing: Iterable[Job]) -> int:
+        """Do all that is missing, and wait for what other processes do; returns how many cells were finished here."""
+        waiting = deque(missing)
+        try:
+            while waiting or self.running:
+                self._fill(waiting)
+                if self.running:
+                    done, _ = wait(self.running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        self._take(future, self.running.pop(future))
+                elif waiting:
+                    time.sleep(POLL_SECONDS)  # others are at work on all that is left
+                self.display.refresh([work.job.cell.text for work in self.running.values()], len(waiting))
+        except KeyboardInterrupt:
+            self._keep_what_comes()
+            raise
+        return self.num_new
+
+    def _fill(self, waiting: deque[Job]) -> None:
+        """Hand out cells to free workers; those that other processes have go to the end of the line."""
+        for _ in range(len(waiting)):
+            if len(self.running) >= self.team.num_slots:
+                return
+            job = waiting.popleft()
+            held = self.store.claim(job.cell.id)
+            if held is None:
+                waiting.append(job)
+                continue
+            if is_settled(self.store, job):
+                self.store.release(job.cell.id, held)
+                self.display.finished_elsewhere(job)
+                continue
+            checkpoint = self.store.checkpoint(job)
+            self.display.resumed(max(checkpoint.num_steps, 0))
+            self._submit(Work(job, held, checkpoint))
+
+    def _submit(self, work: Work) -> None:
+        future = self.team.submit(work.job, work.checkpoint, seconds=self.seconds)
+        self.running[future] = work
+
+    def _take(self, future: Future[Checkpoint], work: Work) -> None:
+        """Keep what a task gave, and go on with its cell."""
+        job, error = work.job, future.exception()
+        if error is not None:
+            if self.team.is_lost(error):
+                self.losses[job.cell.id] += 1
+                if self.losses[job.cell.id] < MAX_LOSSES:
+                    self._submit(work)
+                    return
+            self._fail(work, error)
+            return
+        before, work.checkpoint = work.checkpoint, future.result()
+        self.display.advanced(work.checkpoint.num_steps - max(before.num_steps, 0))
+        if work.checkpoint.num_steps < job.num_steps:
+            self.store.keep(job, work.checkpoint)
+            self._submit(work)
+            return
+        self.store.finish(job, work.checkpoint.rows)
+        self.store.release(job.cell.id, work.held)
+        self.num_new += 1
+        self.display.finished(job, time.perf_counter() - work.begin)
+
+    def _fail(self, work: Work, error: BaseException) -> None:
+        text, num_losses = f"{type(error).__name__}: {error}", self.losses[work.job.cell.id]
+        if num_losses:
+            text = f"its worker died {num_losses} times (out of memory?): {text}"
+        self.store.fail(work.job.cell, text, "".join(traceback.format_exception(error)))
+        self.store.release(work.job.cell.id, work.held)
+        self.display.failed(work.job, text)
+
+    def _keep_what_comes(self) -> None:
+        """After an interruption: let steps in progress end, and keep them."""
+        if not self.running:
+            return
+        self.display.stopping(self.seconds)
+        done, _ = wait(self.running, timeout=self.seconds + POLL_SECONDS)
+        for future in done:
+            if future.exception() is None:
+                self.store.keep(self.running[future].job, future.result())

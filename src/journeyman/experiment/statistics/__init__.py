@@ -1,0 +1,29 @@
+"""Statistics of sweeps: pure functions of the tidy table of results (extra `tables`)."""
+
+from journeyman.experiment.statistics.curves import curves, step_groups
+from journeyman.experiment.statistics.entropies import entropy_column
+from journeyman.experiment.statistics.paired import paired_differences
+from journeyman.experiment.statistics.queries import mean_overlap, query_counts, query_overlap
+from journeyman.experiment.statistics.regret import normalised_regret
+from journeyman.experiment.statistics.steps_to import median_steps, share_reached, steps_to
+from journeyman.experiment.statistics.table import PAPER_METHODS, common_instances
+from journeyman.experiment.statistics.timing import core_hours, core_hours_by, seconds_per_step
+
+__all__ = [
+    "PAPER_METHODS",
+    "common_instances",
+    "core_hours",
+    "core_hours_by",
+    "curves",
+    "entropy_column",
+    "mean_overlap",
+    "median_steps",
+    "normalised_regret",
+    "paired_differences",
+    "query_counts",
+    "query_overlap",
+    "seconds_per_step",
+    "share_reached",
+    "step_groups",
+    "steps_to",
+]

@@ -1,0 +1,63 @@
+"""What a step costs: seconds for the posterior and for choosing the query, and core-hours in all."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from journeyman.experiment.statistics.table import CELL, GROUP, checked_table, numbers
+from journeyman.types import FloatArray
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+PARTS = ("posterior", "acquisition")
+
+
+def seconds_per_step(table: "DataFrame", by: Sequence[str] = (*GROUP, "method")) -> "DataFrame":
+    """Return the seconds that a step took: median, mean and 95th percentile over all steps but step 0.
+
+    Parameters
+    ----------
+    by
+        Columns to tell apart.
+
+    Returns
+    -------
+    A table with `by`, `num_cells`, `num_steps`, and `<part>_median`, `<part>_mean`, `<part>_p95` for the parts
+    posterior (learning from the answer) and acquisition (choosing the query). Missing times are left out.
+    """
+    table = checked_table(table, *(f"{part}_seconds" for part in PARTS), *by)
+    steps = table[table["step"] >= 1]
+    times = steps[list(dict.fromkeys([*CELL, *by]))].assign(
+        **{part: numbers(steps, f"{part}_seconds") for part in PARTS}
+    )
+    times["cell"] = times.groupby(list(CELL), observed=True).ngroup()
+    grouped = times.groupby(list(by), observed=True, sort=True)
+    found = grouped.agg(num_cells=("cell", "nunique"), num_steps=("cell", "size"))
+    for part in PARTS:
+        found[f"{part}_median"] = grouped[part].median()
+        found[f"{part}_mean"] = grouped[part].mean()
+        found[f"{part}_p95"] = grouped[part].quantile(0.95)
+    return found.reset_index()
+
+
+def core_hours(table: "DataFrame") -> float:
+    """Return the time of all posteriors and choices, of all steps, in hours of one core.
+
+    Measuring, which a learner does not need, and loading are not in it.
+    """
+    return float(_seconds(table).sum()) / 3600.0
+
+
+def core_hours_by(table: "DataFrame", by: Sequence[str] = GROUP) -> "Series":
+    """Return `core_hours` for each value of some columns, which index it; they add up to the whole."""
+    seconds = checked_table(table, *by)[list(by)].assign(core_hours=_seconds(table) / 3600.0)
+    return seconds.groupby(list(by), observed=True, sort=True)["core_hours"].sum()
+
+
+def _seconds(table: "DataFrame") -> FloatArray:
+    """Return the seconds of each row; a missing time counts as none."""
+    table = checked_table(table, *(f"{part}_seconds" for part in PARTS))
+    seconds: FloatArray = np.nansum([numbers(table, f"{part}_seconds") for part in PARTS], axis=0)
+    return seconds
