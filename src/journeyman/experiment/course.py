@@ -7,7 +7,7 @@ snapshot of the learner only saves the time of computing the posterior again.
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -58,9 +58,9 @@ def advance(job: Job, checkpoint: Checkpoint, *, seconds: float = float("inf")) 
     rows = list(checkpoint.rows)
     learner = _last.pop((cell.id, len(rows)), None) or restored(cell, world, checkpoint)
     if not rows:
-        rows.append(first_row(learner, world, metrics))
+        rows.append(_timed(lambda: first_row(learner, world, metrics)))
     while len(rows) <= num_steps:
-        rows.append(next_row(cell, learner, world, metrics))
+        rows.append(_timed(lambda: next_row(cell, learner, world, metrics)))
         if time.perf_counter() - begin >= seconds:
             break
     _last.clear()
@@ -103,6 +103,13 @@ def answer_of(cell: Cell, world: World, query: Query, visit: int) -> Demonstrati
     return world.expert.demonstrate(
         query.state, kind=query.kind, length=query.length, seed=cell.expert_seed, visit=visit, query_id=query.id
     )
+
+
+def _timed(row_fn: Callable[[], Row]) -> Row:
+    """Return a row with the time that this thread worked for it, which does not depend on what else runs."""
+    begin = time.thread_time()
+    row = row_fn()
+    return row | {"cpu_seconds": time.thread_time() - begin}
 
 
 def first_row(learner: ActiveLearner, world: World, metrics: Sequence[str]) -> Row:

@@ -43,9 +43,10 @@ COLUMNS: Mapping[str, str] = {
     "score": NUMBERS,
     "posterior_seconds": NUMBERS,
     "acquisition_seconds": NUMBERS,
+    "cpu_seconds": NUMBERS,
     "warnings": WORDS,
 }
-TIMINGS = ("posterior_seconds", "acquisition_seconds")
+TIMINGS = ("posterior_seconds", "acquisition_seconds", "cpu_seconds")
 METRICS_KEY = b"journeyman.metrics"
 
 
