@@ -1,0 +1,85 @@
+"""`journeyman reproduce`: the paper's experiments, figures and tables, run anew."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+HELP = """Run the paper's experiments anew, and draw its figures.
+
+PART is one of figure-1, jail, random-10x10, random-8x8, random-8x8-trajectories, failure-modes, bounds, timing, all. \
+Scales: smoke (a minute, to see that it runs), quick (4 instances of 40 answers, minutes), \
+paper (16 instances of 150 answers, hours). \
+Stop it at any time, and run the same command again to go on: finished cells are never repeated.
+"""
+EPILOG = (
+    "Examples: [bold]journeyman reproduce failure-modes[/] prints the paper's counter-examples in seconds. "
+    "[bold]journeyman reproduce random-10x10 --scale quick --workers 2[/] compares all methods on the 10x10 grid. "
+    "[bold]journeyman reproduce jail --scale paper --inference published --seeds 2[/] runs the paper's own sampler, "
+    "from scratch after every answer. "
+    "[bold]journeyman reproduce all --scale paper --executor dask --scheduler tcp://HOST:8786[/] uses a cluster."
+)
+
+
+def reproduce(
+    part: Annotated[str, typer.Argument(metavar="PART", help="Which part of the paper, or all.")],
+    scale: Annotated[str, typer.Option(help="smoke, quick or paper.")] = "quick",
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the results; default: runs/reproduction-SCALE.")
+    ] = None,
+    inference: Annotated[
+        str, typer.Option(help="smc, or published: the paper's Markov chains, from scratch after every answer.")
+    ] = "smc",
+    seeds: Annotated[int | None, typer.Option(help="Instances of each world, if not all of the scale.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes, one core each; default: all cores.")] = None,
+    executor: Annotated[str, typer.Option(help="local, or dask for a cluster.")] = "local",
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of the Dask scheduler, such as tcp://10.0.0.1:8786.")
+    ] = None,
+    tables: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Tables of an earlier run: what they hold is not run again."),
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try cells again that failed.")] = False,
+    picture: Annotated[str, typer.Option("--format", help="Of the figures: png, svg or pdf.")] = "png",
+) -> None:
+    """Run what is missing, then write tables and figures."""
+    from journeyman.reproduction.experiments import SCALES
+    from journeyman.reproduction.run import Plan
+    from journeyman.reproduction.run import reproduce as run_plan
+    from journeyman.threads import default_num_threads
+    from journeyman.types import whole_number
+
+    if seeds is not None:
+        whole_number(seeds, "seeds", 1, "It is the number of instances of each world.")
+    folder = out or Path("runs") / f"reproduction-{scale}"
+    plan = Plan(part, folder, scale, inference, seeds, (picture,))
+    size = SCALES[scale]
+    if plan.experiments:
+        typer.echo(
+            f"Scale {scale}: {size.num_seeds} instances of {size.num_steps} answers. Results are kept in {folder}; run "
+            "the same command again to go on after an interruption.",
+            err=True,
+        )
+    try:
+        done = run_plan(
+            plan,
+            tables=tables,
+            say=typer.echo,
+            num_workers=workers or default_num_threads(),
+            executor=executor,
+            scheduler=scheduler,
+            retry_failed=retry_failed,
+        )
+    except KeyboardInterrupt:
+        typer.echo(f"Stopped. What is done is kept in {folder}; run the same command again to go on.", err=True)
+        raise typer.Exit(130) from None
+    for path in done.paths:
+        typer.echo(f"Written: {path}", err=True)
+    if done.num_failed:
+        typer.echo(
+            f"{done.num_failed} cells failed; their tracebacks are in {folder / 'failures'}. "
+            "Try them again with --retry-failed.",
+            err=True,
+        )
+        raise typer.Exit(1)
