@@ -29,6 +29,7 @@ LAYERS = [
     "study",
     "experiment",
     "report",
+    "reproduction",
     "studio",
     "cli",
 ]

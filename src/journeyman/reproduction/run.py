@@ -19,6 +19,7 @@ from journeyman.experiment.store import open_store
 from journeyman.experiment.suggestions import checked_name
 from journeyman.experiment.table import arrow_table
 from journeyman.files import whole_file
+from journeyman.report.figures import FORMATS
 from journeyman.reproduction.experiments import EXPERIMENTS, SCALES, sweep_of
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Plan:
         """Check the names."""
         checked_name(self.part, (*PARTS, ALL), "a part of the paper")
         checked_name(self.scale, SCALES, "a scale")
+        for ending in self.formats:
+            checked_name(ending, FORMATS, "a format of pictures")
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -123,7 +126,7 @@ def _write_asides(plan: Plan, done: Reproduction, say: Callable[[str], None]) ->
         from journeyman.reproduction.task_figure import write_figure_1
 
         seeds = range(plan.num_seeds or SCALES[plan.scale].num_seeds)
-        _tell(done, say, write_figure_1(plan.out / "figure-1", seeds))
+        _tell(done, say, write_figure_1(plan.out / "figure-1", seeds, formats=plan.formats))
     if "failure-modes" in plan.parts:
         from journeyman.reproduction.failure_modes import write_failure_modes
 

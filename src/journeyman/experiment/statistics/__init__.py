@@ -6,7 +6,7 @@ from journeyman.experiment.statistics.paired import paired_differences
 from journeyman.experiment.statistics.queries import mean_overlap, query_counts, query_overlap
 from journeyman.experiment.statistics.regret import normalised_regret
 from journeyman.experiment.statistics.steps_to import median_steps, share_reached, steps_to
-from journeyman.experiment.statistics.table import PAPER_METHODS, common_instances
+from journeyman.experiment.statistics.table import PAPER_METHODS, common_instances, paper_methods
 from journeyman.experiment.statistics.timing import core_hours, core_hours_by, seconds_per_step
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "median_steps",
     "normalised_regret",
     "paired_differences",
+    "paper_methods",
     "query_counts",
     "query_overlap",
     "seconds_per_step",

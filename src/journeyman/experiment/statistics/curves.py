@@ -33,19 +33,23 @@ def curves(table: "DataFrame", column: str) -> "DataFrame":
     return found.reset_index()
 
 
-def step_groups(table: "DataFrame", column: str, ends: Sequence[int] | None = None) -> "DataFrame":
-    """Return the mean of a column over groups of steps, and how many instances are exactly 0 in a whole group.
+def step_groups(
+    table: "DataFrame", column: str, ends: Sequence[int] | None = None, *, limit: float = 0.0
+) -> "DataFrame":
+    """Return the mean of a column over groups of steps, and how many instances stay within a limit in a whole group.
 
     Parameters
     ----------
     ends
         Last step of each group of steps, increasing; the first group begins at step 1. Default: 10, 20, 30, 50, 75,
         100, 150, those within the results, and their last step.
+    limit
+        What values may be at most, for an instance to count as within it.
 
     Returns
     -------
     A table with `first_step`, `last_step`, `mean` and `standard_error` of the averages of `n` instances, and
-    `num_zero` of them with nothing but zeros. An instance counts in those groups of steps that it has wholly.
+    `num_within` of them with all values at most `limit`. An instance counts in groups of steps that it has wholly.
     """
     table = checked_table(table, column)
     wide = by_step(table, column)
@@ -58,13 +62,13 @@ def step_groups(table: "DataFrame", column: str, ends: Sequence[int] | None = No
             first_step=first,
             last_step=last,
             value=values[is_known].mean(axis=1),
-            is_zero=(values[is_known] == 0.0).all(axis=1),
+            is_within=(values[is_known] <= limit).all(axis=1),
         )
         parts.append(part)
     averages = require("pandas", "tables").concat(parts)
     grouped = averages.groupby([*LINE, "first_step", "last_step"], observed=True, sort=True)
     found = grouped.agg(
-        mean=("value", "mean"), standard_error=("value", "sem"), n=("value", "count"), num_zero=("is_zero", "sum")
+        mean=("value", "mean"), standard_error=("value", "sem"), n=("value", "count"), num_within=("is_within", "sum")
     )
     return found.reset_index()
 

@@ -86,6 +86,7 @@ def paired_differences(
     table = checked_table(table, column)
     checked_methods(table, [baseline])
     chosen = [name for name in checked_methods(table, methods) if name != baseline]
+    _check_average_to(average_to, int(table["step"].max()))
     rows: list[dict[str, Any]] = []
     for group, part in groups(table):
         wide = by_step(part, column).droplevel(list(GROUP))
@@ -116,10 +117,16 @@ def paired_differences(
     return require("pandas", "tables").DataFrame(rows)
 
 
+def _check_average_to(average_to: int | None, last_step: int) -> None:
+    """Refuse an average over more steps than any cell has."""
+    if average_to is not None and whole_number(average_to, "average_to", 1) > last_step:
+        raise InputError(f"average_to must be at most {last_step}, the last step, got {average_to}. Make it smaller.")
+
+
 def _spans(wide: "DataFrame", steps: Sequence[int], average_to: int | None) -> Iterator[Span]:
     """Yield the spans that a group of results has."""
     last = int(wide.columns.max())
-    end = last if average_to is None else whole_number(average_to, "average_to", 1)
+    end = last if average_to is None else average_to
     if 1 <= end <= last:
         yield Span(1, end)
     for step in steps:

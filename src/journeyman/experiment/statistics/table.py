@@ -27,6 +27,7 @@ PAPER_METHODS = (
     "PAC-EIG",
     "nuPAC-EIG",
 )
+PAPER_TRAJECTORY_METHODS = ("random", "action entropy", "Reward-EIG", "PAC-EIG")
 
 
 class Group(NamedTuple):
@@ -82,6 +83,11 @@ def method_names(table: "DataFrame") -> tuple[str, ...]:
     present = set(table["method"].unique())
     known = [name for name in PAPER_METHODS if name in present]
     return (*known, *sorted(present.difference(known)))
+
+
+def paper_methods(query: str) -> tuple[str, ...]:
+    """Return the methods that the paper has for a kind of query, given by its label."""
+    return PAPER_TRAJECTORY_METHODS if query.startswith("trajectory") else PAPER_METHODS
 
 
 def checked_methods(table: "DataFrame", methods: Sequence[str] | None) -> tuple[str, ...]:

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from journeyman.experiment.statistics.table import CELL, GROUP, checked_table, numbers
-from journeyman.types import FloatArray
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-PARTS = ("posterior", "acquisition")
+PARTS = ("posterior", "acquisition", "cpu")
 
 
 def seconds_per_step(table: "DataFrame", by: Sequence[str] = (*GROUP, "method")) -> "DataFrame":
@@ -25,7 +24,8 @@ def seconds_per_step(table: "DataFrame", by: Sequence[str] = (*GROUP, "method"))
     Returns
     -------
     A table with `by`, `num_cells`, `num_steps`, and `<part>_median`, `<part>_mean`, `<part>_p95` for the parts
-    posterior (learning from the answer) and acquisition (choosing the query). Missing times are left out.
+    posterior (learning from the answer) and acquisition (choosing the query), both by the clock, and cpu (what the
+    thread worked for the whole step, measuring included). Missing times are left out.
     """
     table = checked_table(table, *(f"{part}_seconds" for part in PARTS), *by)
     steps = table[table["step"] >= 1]
@@ -43,21 +43,15 @@ def seconds_per_step(table: "DataFrame", by: Sequence[str] = (*GROUP, "method"))
 
 
 def core_hours(table: "DataFrame") -> float:
-    """Return the time of all posteriors and choices, of all steps, in hours of one core.
+    """Return the time that cores worked on all steps, measuring included, in hours.
 
-    Measuring, which a learner does not need, and loading are not in it.
+    It is the time of the threads themselves, so that it does not depend on what else ran on the machine.
     """
-    return float(_seconds(table).sum()) / 3600.0
+    return float(np.nansum(numbers(checked_table(table, "cpu_seconds"), "cpu_seconds"))) / 3600.0
 
 
 def core_hours_by(table: "DataFrame", by: Sequence[str] = GROUP) -> "Series":
     """Return `core_hours` for each value of some columns, which index it; they add up to the whole."""
-    seconds = checked_table(table, *by)[list(by)].assign(core_hours=_seconds(table) / 3600.0)
-    return seconds.groupby(list(by), observed=True, sort=True)["core_hours"].sum()
-
-
-def _seconds(table: "DataFrame") -> FloatArray:
-    """Return the seconds of each row; a missing time counts as none."""
-    table = checked_table(table, *(f"{part}_seconds" for part in PARTS))
-    seconds: FloatArray = np.nansum([numbers(table, f"{part}_seconds") for part in PARTS], axis=0)
-    return seconds
+    table = checked_table(table, "cpu_seconds", *by)
+    hours = table[list(by)].assign(core_hours=np.nan_to_num(numbers(table, "cpu_seconds")) / 3600.0)
+    return hours.groupby(list(by), observed=True, sort=True)["core_hours"].sum()

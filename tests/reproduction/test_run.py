@@ -1,0 +1,81 @@
+"""One experiment at the smallest scale: what is run, what is written, and that nothing is run twice."""
+
+import pandas as pd
+import pytest
+
+from journeyman.errors import InputError
+from journeyman.reproduction.experiments import sweep_of
+from journeyman.reproduction.run import Plan, adopt_tables, all_results, experiment_frame, reproduce
+
+
+@pytest.fixture(scope="module")
+def jail(tmp_path_factory):
+    plan = Plan("jail", tmp_path_factory.mktemp("jail"), "smoke")
+    return plan, reproduce(plan, say=lambda text: None, progress=False)
+
+
+def test_the_papers_methods_come_first_and_all_are_finished(jail):
+    plan, done = jail
+    assert [(report.num_cells, report.num_new, report.is_complete) for report in done.reports] == [
+        (8, 8, True),
+        (2, 2, True),
+    ]
+    frame = experiment_frame(plan, "jail")
+    assert set(frame["method"]) == {"random", "action entropy", "Reward-EIG", "PAC-EIG", "nuPAC-EIG"}
+    assert (frame.groupby("cell").size() == 4).all()
+
+
+def test_action_entropy_asks_in_the_jail(jail):
+    plan, _ = jail
+    frame = experiment_frame(plan, "jail")
+    kinds = sweep_of("jail", "smoke").cells()[0].make_world().problem.mdp.grid.kinds
+    asked = frame[(frame["method"] == "action entropy") & (frame["step"] > 0)]["state"]
+    assert {kinds[state] for state in asked} == {"jail"}
+
+
+def test_files(jail):
+    _, done = jail
+    assert all(path.stat().st_size > 0 for path in done.paths)
+    names = {path.name for path in done.paths}
+    assert {"jail.parquet", "jail_trajectory-20_smc_results.png"} <= names
+
+
+def test_again_runs_nothing(jail):
+    plan, _ = jail
+    again = reproduce(plan, say=lambda text: None, progress=False)
+    assert [report.num_new for report in again.reports] == [0, 0]
+
+
+def test_tables_of_an_earlier_run_are_not_run_again(jail, tmp_path):
+    plan, _ = jail
+    elsewhere = Plan("jail", tmp_path / "new", "smoke")
+    done = reproduce(elsewhere, tables=plan.out / "tables", say=lambda text: None, progress=False)
+    assert [report.num_new for report in done.reports] == [0, 0]
+    ours, theirs = experiment_frame(elsewhere, "jail"), experiment_frame(plan, "jail")
+    pd.testing.assert_frame_equal(ours, theirs, rtol=1e-6, atol=1e-30)  # compact tables keep seven digits
+
+
+def test_bounds_and_timing_need_one_instance_and_use_all_there_are(jail):
+    plan, _ = jail
+    aside = Plan("timing", plan.out, "smoke")
+    assert all(sweep.seeds == (0,) for sweep in aside.sweeps(beyond=False))
+    assert aside.sweeps(beyond=True) == []
+    assert set(all_results(aside)["seed"]) == {0, 1}
+
+
+def test_failure_modes_need_no_sweep(tmp_path):
+    told = []
+    done = reproduce(Plan("failure-modes", tmp_path), say=told.append)
+    assert done.reports == []
+    assert "Brown" in told[0] and "Lopes" in told[0]
+    assert not (tmp_path / "results").exists()
+
+
+def test_misspelt_part(tmp_path):
+    with pytest.raises(InputError, match="Did you mean 'jail'"):
+        Plan("jale", tmp_path)
+
+
+def test_folder_without_tables(tmp_path):
+    with pytest.raises(InputError, match="Parquet"):
+        adopt_tables(tmp_path, tmp_path / "out")
