@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from cli.tiny_sweep import shrink
 from typer.testing import CliRunner
 
 from journeyman.cli.app import app
@@ -66,6 +67,8 @@ def test_shell_commands_work(tmp_path, monkeypatch):
     for _, *arguments in commands:
         result = CliRunner().invoke(app, arguments)
         assert result.exit_code == 0, (arguments, result.output)
+        if arguments == ["sweep", "init"]:
+            shrink(Path("sweep.toml"))
 
 
 def test_pictures_and_links_exist():

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from journeyman.cli import bound, calibrate, check, demo, infer, init, reproduce, run, scores, study, worlds
+from journeyman.cli import bound, calibrate, check, demo, infer, init, reproduce, run, scores, study, sweep, worlds
 from journeyman.errors import JourneymanError
 
 HELP = """Learn what an expert wants from few demonstrations, and know when to stop asking.
@@ -35,6 +35,7 @@ app.command(help=infer.HELP, epilog=infer.EPILOG)(infer.infer)
 app.command(help=calibrate.HELP, epilog=calibrate.EPILOG)(calibrate.calibrate)
 app.command(help=scores.HELP, epilog=scores.EPILOG)(scores.scores)
 app.command(help=run.HELP, epilog=run.EPILOG)(run.run)
+app.add_typer(sweep.app, name="sweep")
 app.command(help=reproduce.HELP, epilog=reproduce.EPILOG)(reproduce.reproduce)
 
 

@@ -4,7 +4,7 @@ Labels that users give are printed as they are, never as markup. Tables fit 80 c
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -31,7 +31,6 @@ from journeyman.report.terminal import definitions
 from journeyman.report.words import counted, percent
 
 MAX_LISTED = 5  # failed or running cells, unless all are wanted
-PROGRESS_WIDTH = 8  # of "12 of 16"
 MAX_ERROR = 300  # characters of an error; the file has the rest
 COLOURS = {"finished": "green", "running": "cyan", "begun": "cyan", "waiting": "dim", "failed": "bold red"}
 MEANINGS = {
@@ -84,9 +83,8 @@ def print_status(
         console.print(_cell_table(sweep, statuses), "")
     running = [item for item in statuses if item.status == "running"]
     if running and not lists_all:
-        _print_list(
-            console, "Running now", (f"{cell_name(sweep, item.cell)}: {_kept(item, sweep)}" for item in running)
-        )
+        end = f"of {counted(sweep.steps, 'answer')} kept"
+        _print_running(console, [f"{cell_name(sweep, item.cell)}: {item.num_steps} {end}" for item in running])
     print_failures(console, sweep, statuses, folder, limit=None if lists_all else MAX_LISTED)
 
 
@@ -104,35 +102,31 @@ def _counts(statuses: Sequence[CellStatus], steps: int) -> Table:
     return table
 
 
-def _kept(item: CellStatus, sweep: Sweep) -> str:
-    return f"{item.num_steps} of {counted(sweep.steps, 'answer')} kept"
-
-
 def progress_tables(progress: Mapping[tuple[Group, str], Progress], width: int) -> list[Table]:
     """Return finished cells of all, a row per method and a column per group; several tables if one is too wide."""
     methods = list(dict.fromkeys(method for _, method in progress))
-    headings = short_names(list(dict.fromkeys(group for group, _ in progress)))
-    room = max(width - max(map(len, methods)), 1)
-    tables, used = [_progress_table()], 0
-    shown: list[list[Group]] = [[]]
-    for group, heading in headings.items():
-        needed = max(len(heading), PROGRESS_WIDTH) + 2
-        if used + needed > room and used:
-            tables.append(_progress_table())
-            shown.append([])
+    names = short_names(list(dict.fromkeys(group for group, _ in progress)))
+    columns = [[Text(names[group]), *(_progress_text(progress.get((group, m))) for m in methods)] for group in names]
+    room = width - max(map(len, ("method", *methods)))
+    parts: list[list[list[Text]]] = [[]]
+    used = 0
+    for column in columns:
+        needed = max(map(len, column)) + 2
+        if parts[-1] and used + needed > room:
+            parts.append([])
             used = 0
-        tables[-1].add_column(Text(heading), justify="right")
-        shown[-1].append(group)
+        parts[-1].append(column)
         used += needed
-    for table, columns in zip(tables, shown, strict=True):
-        for method in methods:
-            table.add_row(Text(method), *(_progress_text(progress.get((group, method))) for group in columns))
-    return tables
+    return [_progress_table(methods, part) for part in parts]
 
 
-def _progress_table() -> Table:
+def _progress_table(methods: Sequence[str], columns: Sequence[Sequence[Text]]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("method")
+    for heading, *_ in columns:
+        table.add_column(heading, justify="right")
+    for index, method in enumerate(methods, start=1):
+        table.add_row(Text(method), *(column[index] for column in columns))
     return table
 
 
@@ -165,13 +159,12 @@ def _cell_table(sweep: Sweep, statuses: Sequence[CellStatus]) -> Table:
     return table
 
 
-def _print_list(console: Console, heading: str, lines: Iterable[str], limit: int | None = MAX_LISTED) -> None:
-    console.print(Text(heading, style="bold"))
-    entries = list(lines)
-    for line in entries[:limit]:
+def _print_running(console: Console, lines: Sequence[str]) -> None:
+    console.print(Text("Running now", style="bold"))
+    for line in lines[:MAX_LISTED]:
         console.print(Padding(Text(line), (0, 0, 0, 2)))
-    if limit is not None and len(entries) > limit:
-        console.print(Text(f"  and {len(entries) - limit} more", style="dim"))
+    if len(lines) > MAX_LISTED:
+        console.print(Text(f"  and {len(lines) - MAX_LISTED} more", style="dim"))
     console.print()
 
 
@@ -194,12 +187,10 @@ def print_failures(
 
 def print_run(console: Console, sweep: Sweep, report: SweepReport) -> None:
     """Print how a run ended: cells finished, new and failed, and how long it took."""
-    others = report.num_finished - report.num_new
     rows = {"finished": f"{report.num_finished} of {counted(report.num_cells, 'cell')}"}
-    if report.num_new:
-        rows["in this run"] = str(report.num_new) + (f"; {others} were there before" if others else "")
-    else:
-        rows["in this run"] = "none"
+    others = report.num_finished - report.num_new
+    earlier = f"; {others} were there before" if others and report.num_new else ""
+    rows["in this run"] = f"{report.num_new or 'none'}{earlier}"
     if report.failed:
         rows["failed"] = str(len(report.failed))
     rows["time"] = duration(report.seconds)

@@ -1,0 +1,81 @@
+"""What docs/sweep.md shows works as it stands there, and it leaves nothing out."""
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from cli.tiny_sweep import shrink
+
+from journeyman.cli import app as cli
+from journeyman.experiment import METRICS, Sweep, sweep_from_toml
+from journeyman.experiment.results import COLUMNS
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "sweep.md").read_text("utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def section(title):
+    """Return the text below a heading."""
+    return re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL).group(1)
+
+
+def test_python_runs_and_prints_what_is_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (code,), (shown,) = blocks("python"), blocks("text")
+    output, names = io.StringIO(), {"__name__": "__main__"}
+    with contextlib.redirect_stdout(output):
+        exec(compile(code, "docs/sweep.md", "exec"), names)
+    assert output.getvalue() == shown
+    assert set(names["means"]["method"]) == {"random", "nuPAC-EIG"}
+    assert names["gains"]["n"].max() == 3
+
+
+def test_commands_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)  # one core: no processes to start
+    lines = [line for block in blocks("sh") for line in block.splitlines()]
+    assert len(lines) > 4
+    for line in lines:
+        monkeypatch.setattr(sys, "argv", shlex.split(line, comments=True))
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert not stop.value.code, (line, capsys.readouterr().err)
+        if " init" in line:
+            shrink(tmp_path / "sweep.toml")
+    assert (tmp_path / "all.csv").exists()
+
+
+def test_the_file_that_is_shown_can_be_run():
+    (text,) = blocks("toml")
+    assert len(sweep_from_toml(text).cells()) == 2 * 2 * 3 * 4
+
+
+def test_every_key_column_and_metric_is_explained():
+    keys, columns = section("The file"), section("The results")
+    for field in fields(Sweep):
+        assert re.search(rf"^\| `{field.name}` \|", keys, re.MULTILINE), field.name
+    rows = "\n".join(line for line in columns.splitlines() if line.startswith("|"))
+    for name in ("sweep", *COLUMNS, *METRICS):
+        assert f"`{name}`" in rows, name
+
+
+def test_defaults_are_those_of_the_code():
+    for field in fields(Sweep):
+        if isinstance(field.default, int | float):
+            assert re.search(rf"^\| `{field.name}` \|.*\| {field.default:g} \|$", PAGE, re.MULTILINE), field.name
+
+
+def test_links_exist():
+    for target in re.findall(r"\]\(([^)#]+)\)", PAGE):
+        assert (DOCS / target).exists(), target
