@@ -136,7 +136,15 @@ def _inference_options(settings: LearnerSettings) -> dict[str, Any]:
 def _filled(function: Callable[..., Any], names: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a function, those that are not given at their defaults."""
     parameters = inspect.signature(function).parameters
-    return {name: plain(options.get(name, parameters[name].default), name) for name in names}
+    defaults = {name: plain(parameters[name].default, name) for name in names}
+    return {name: _alike(plain(options.get(name, defaults[name]), name), defaults[name]) for name in names}
+
+
+def _alike(value: Any, default: Any) -> Any:
+    """Return whole numbers as floats where the default is one: 1 and 1.0 are then the same option."""
+    if isinstance(value, list) and isinstance(default, list) and default:
+        return [_alike(item, default[0]) for item in value]
+    return float(value) if type(default) is float and type(value) is int else value
 
 
 @lru_cache(maxsize=MAX_WORLDS)

@@ -17,7 +17,7 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint, metrics: tuple[str, ...]
     """Write a checkpoint, whole or not at all."""
     snapshot = dict(checkpoint.snapshot or {})
     state = snapshot.pop("state", None)
-    text = json.dumps({"rows": checkpoint.rows, "metrics": metrics, "state": state})
+    text = json.dumps({"cell": path.stem, "rows": checkpoint.rows, "metrics": metrics, "state": state})
     arrays: dict[str, Any] = {PLAIN: np.frombuffer(text.encode(), dtype=np.uint8), **snapshot}
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
@@ -26,14 +26,17 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint, metrics: tuple[str, ...]
 
 
 def load_checkpoint(path: Path, metrics: tuple[str, ...]) -> Checkpoint:
-    """Return what a file holds; an empty one where there is none, it is damaged, or it lacks some of the metrics."""
+    """Return what a file holds; an empty one where there is none, it is damaged, or it lacks some of the metrics.
+
+    Every part of the file has a checksum, so that damage is noticed.
+    """
     try:
-        with np.load(path, allow_pickle=False) as kept:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
             arrays = {name: kept[name] for name in kept.files}
         plain = json.loads(arrays.pop(PLAIN).tobytes())
-        if not set(metrics) <= set(plain["metrics"]):
+        if plain.get("cell", path.stem) != path.stem or not set(metrics) <= set(plain["metrics"]):
             return Checkpoint()
         state = plain["state"]
         return Checkpoint(tuple(plain["rows"]), None if state is None else {"state": state, **arrays})
-    except (OSError, ValueError, KeyError, EOFError, TypeError):  # to begin anew loses time, and nothing else
+    except Exception:  # a damaged file can raise nearly anything; to begin anew loses time, and nothing else
         return Checkpoint()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from journeyman.demonstrations import Demonstration
+from journeyman.errors import InputError
 from journeyman.experiment.cell import Cell
 from journeyman.experiment.metrics import measure
 from journeyman.learner import ActiveLearner, Event
@@ -47,11 +48,20 @@ class Checkpoint:
         return len(self.rows) - 1
 
 
-def advance(job: Job, checkpoint: Checkpoint, *, seconds: float = float("inf")) -> Checkpoint:
+def advance(
+    job: Job,
+    checkpoint: Checkpoint,
+    *,
+    seconds: float = float("inf"),
+    is_stopped_fn: Callable[[], bool] = lambda: False,
+) -> Checkpoint:
     """Go on with a cell until it has all its answers, or until `seconds` have passed, but at least one step.
 
-    Pure: the same arguments give the same rows but for their seconds, wherever this runs; it uses one thread.
+    Pure: the same arguments give the same rows but for their seconds, wherever this runs; it uses one thread. It also
+    ends after a step when `is_stopped_fn` says so.
     """
+    if checkpoint.num_steps >= job.num_steps:
+        return checkpoint
     begin = time.perf_counter()
     cell, num_steps, metrics = job
     world = cell.make_world()
@@ -61,7 +71,7 @@ def advance(job: Job, checkpoint: Checkpoint, *, seconds: float = float("inf")) 
         rows.append(_timed(lambda: first_row(learner, world, metrics)))
     while len(rows) <= num_steps:
         rows.append(_timed(lambda: next_row(cell, learner, world, metrics)))
-        if time.perf_counter() - begin >= seconds:
+        if time.perf_counter() - begin >= seconds or is_stopped_fn():
             break
     _last.clear()
     if len(rows) <= num_steps:
@@ -75,7 +85,10 @@ def restored(cell: Cell, world: World, checkpoint: Checkpoint) -> ActiveLearner:
     if checkpoint.num_steps <= 0:
         return ActiveLearner.from_settings(world.problem, settings, num_threads=1)
     events = events_of(cell, world, checkpoint.rows)
-    return ActiveLearner.restore(world.problem, settings, events, checkpoint.snapshot, num_threads=1)
+    try:
+        return ActiveLearner.restore(world.problem, settings, events, checkpoint.snapshot, num_threads=1)
+    except InputError:  # a snapshot of another version; without one it takes longer, and is the same
+        return ActiveLearner.restore(world.problem, settings, events, num_threads=1)
 
 
 def events_of(cell: Cell, world: World, rows: Sequence[Row]) -> tuple[Event, ...]:

@@ -3,7 +3,7 @@
 A metric is a function of the learner and its world that gives some columns of the results.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,6 +95,11 @@ METRICS: dict[str, Metric] = {
         "whether the learner may stop", ("certificate_bound", "certificate_holds"), certificate
     ),
 }  # fmt: skip
+
+
+def columns_of(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the columns of the metrics `names`."""
+    return tuple(column for name in names for column in METRICS[name].columns)
 
 
 def measure(learner: ActiveLearner, world: World, names: Sequence[str]) -> Mapping[str, Any]:

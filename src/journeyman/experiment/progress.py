@@ -9,6 +9,8 @@ from typing import Any
 
 from journeyman.experiment.course import Job
 
+MAX_SHOWN = 8  # running cells below the bar
+
 
 class Display:
     """Takes what happens, and shows nothing; those below do."""
@@ -25,13 +27,13 @@ class Display:
     def finished_elsewhere(self, job: Job) -> None:
         """Take that another process finished a cell."""
 
-    def failed(self, job: Job, error: str) -> None:
-        """Take that a cell failed."""
+    def failed(self, job: Job, error: str, num_left: int) -> None:
+        """Take that a cell failed, and how many of its steps will not be done."""
 
     def refresh(self, running: Sequence[str], num_waiting: int) -> None:
         """Take what runs now, and how many cells wait."""
 
-    def stopping(self, seconds: float) -> None:
+    def stopping(self) -> None:
         """Take that somebody wants it to stop."""
 
 
@@ -68,14 +70,15 @@ class Lines(Display):
         self.num_done += 1
         self.steps_left -= job.num_steps
 
-    def failed(self, job: Job, error: str) -> None:
+    def failed(self, job: Job, error: str, num_left: int) -> None:
         """Say which cell failed, and why."""
         self.num_done += 1
+        self.steps_left -= num_left
         self.say(f"[{self.num_done}/{self.num_cells}] {job.cell.text}: FAILED, {error}")
 
-    def stopping(self, seconds: float) -> None:
+    def stopping(self) -> None:
         """Say that it takes a moment."""
-        self.say(f"Stopping: steps in progress are kept, which takes up to {seconds:.0f} s. Again to stop at once.")
+        self.say("Stopping after the steps in progress, which are kept. Press Ctrl-C again to stop at once.")
 
     @property
     def rate(self) -> float:
@@ -106,17 +109,20 @@ class Bar(Lines):
         from rich.text import Text
 
         left = self.seconds_left()
-        end = "" if left is None else f"about {duration(left)} left, until {clock(left)}"
+        pace = "" if left is None else f", {self.rate:.1f} steps/s, about {duration(left)} left, until {clock(left)}"
         head = Table.grid(padding=(0, 1))
         head.add_row(
             Text(self.name, style="bold"),
             ProgressBar(total=self.total, completed=self.total - self.steps_left, width=40),
-            Text(f"{self.num_done}/{self.num_cells} cells, {self.rate:.1f} steps/s, {end}"),
+            Text(f"{self.num_done}/{self.num_cells} cells{pace}"),
         )
-        now = [Text(f"  running: {text}", style="dim", overflow="ellipsis", no_wrap=True) for text in running]
+        now = [f"running: {text}" for text in running[:MAX_SHOWN]]
+        if len(running) > MAX_SHOWN:
+            now.append(f"and {len(running) - MAX_SHOWN} more")
         if not running and num_waiting:
-            now = [Text(f"  {num_waiting} cells are run by other processes", style="dim")]
-        self.live.update(Group(head, *now))
+            now = [f"{num_waiting} cells are run by other processes"]
+        lines = [Text(f"  {text}", style="dim", overflow="ellipsis", no_wrap=True) for text in now]
+        self.live.update(Group(head, *lines))
 
 
 def duration(seconds: float) -> str:

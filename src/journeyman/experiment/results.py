@@ -1,13 +1,14 @@
 """Results as tidy tables in Parquet: one row per cell and step, the same columns always."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from journeyman.errors import InputError
 from journeyman.experiment.cell import Cell, world_options
 from journeyman.experiment.course import Row
+from journeyman.experiment.digest import digest_of
 from journeyman.extras import require
 from journeyman.files import whole_file
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+T = TypeVar("T")
 LABELS = ("cell", "world", "world_name", "world_options", "seed", "query", "inference", "method", "acquisition")
 WORDS, NUMBERS = "words", "numbers"
 COLUMNS: Mapping[str, str] = {
@@ -47,7 +49,19 @@ COLUMNS: Mapping[str, str] = {
     "warnings": WORDS,
 }
 TIMINGS = ("posterior_seconds", "acquisition_seconds", "cpu_seconds")
-METRICS_KEY = b"journeyman.metrics"
+METRICS_KEY, DIGEST_KEY = b"journeyman.metrics", b"journeyman.digest"
+
+
+class Held(NamedTuple):
+    """Results of a cell: how many answers, which metrics, and the file that they are in."""
+
+    num_steps: int
+    metrics: tuple[str, ...]
+    path: Path
+
+    def has(self, num_steps: int, metrics: Iterable[str]) -> bool:
+        """Whether all that is asked for is there."""
+        return self.num_steps >= num_steps and set(metrics) <= set(self.metrics)
 
 
 def schema(*, is_compact: bool = False) -> "pa.Schema":
@@ -90,32 +104,60 @@ def write_rows(path: Path, cell: Cell, rows: Sequence[Row], metrics: Sequence[st
 def write_table(path: Path, table: "pa.Table", metrics: Sequence[str]) -> None:
     """Write a table of results with the names of its metrics, whole or not at all."""
     parquet = require("pyarrow.parquet", "tables")
-    marked = table.replace_schema_metadata({METRICS_KEY: json.dumps(list(metrics)).encode()})
+    marks = {METRICS_KEY: json.dumps(list(metrics)), DIGEST_KEY: digest_of(table.select(list(COLUMNS)))}
+    marked = table.replace_schema_metadata(marks)
     with whole_file(path, "results", advice="Make room, or choose another folder; run again to go on.") as temporary:
-        parquet.write_table(marked, temporary, compression="zstd")
+        parquet.write_table(marked, temporary, compression="zstd", write_page_checksum=True)
 
 
 def read_table(path: Path) -> "pa.Table":
-    """Return a table of results, or say that the file is none."""
-    parquet = require("pyarrow.parquet", "tables")
-    pa = require("pyarrow", "tables")
+    """Return a table of results, or say that the file is none; damage is noticed."""
+    table = _read(path, lambda file: file.read().select(list(COLUMNS)))
+    digest = (table.schema.metadata or {}).get(DIGEST_KEY)
+    if digest is not None and digest.decode() != digest_of(table):
+        raise _refusal(path, "its values are not those that were written")
+    return table
+
+
+def held_in(path: Path) -> dict[str, Held]:
+    """Return what a file holds of each cell; one whose rows are not its steps from 0 on, each once, counts as absent.
+
+    Only two columns are read.
+    """
+    ways = [("step", "count"), ("step", "count_distinct"), ("step", "min"), ("step", "max")]
+    metrics, cells = _read(
+        path, lambda file: (_metrics_of(file), file.read(["cell", "step"]).group_by("cell").aggregate(ways).to_pylist())
+    )
+    return {
+        cell["cell"]: Held(cell["step_max"], metrics, path)
+        for cell in cells
+        if cell["step_min"] == 0 and cell["step_count"] == cell["step_count_distinct"] == cell["step_max"] + 1
+    }
+
+
+def _metrics_of(file: Any) -> tuple[str, ...]:
+    return tuple(json.loads((file.schema_arrow.metadata or {}).get(METRICS_KEY, b"[]")))
+
+
+def _read(path: Path, read_fn: Callable[[Any], T]) -> T:
+    """Return what a function reads from a file of results, or say that it is none."""
+    parquet, pa = require("pyarrow.parquet", "tables"), require("pyarrow", "tables")
     try:
-        table = parquet.read_table(path)
-        missing = [name for name in COLUMNS if name not in table.column_names]
-        if not missing:
-            return table.select(list(COLUMNS))
-        reason = f"it has no column {missing[0]!r}"
-    except (OSError, pa.ArrowInvalid) as error:
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
+            if not missing:
+                return read_fn(file)
+            reason = f"it has no column {missing[0]!r}"
+    except (OSError, ValueError, TypeError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
-    raise InputError(
+    raise _refusal(path, reason)
+
+
+def _refusal(path: Path, reason: str) -> InputError:
+    return InputError(
         f"results must be Parquet files as a sweep writes them, got {str(path)!r}: {reason}. "
         "Remove that file; its cells will be run again."
     )
-
-
-def metrics_of(table: "pa.Table") -> tuple[str, ...]:
-    """Return the names of the metrics that a table holds."""
-    return tuple(json.loads((table.schema.metadata or {}).get(METRICS_KEY, b"[]")))
 
 
 def only_cell(table: "pa.Table", cell_id: str) -> "pa.Table":
@@ -123,11 +165,10 @@ def only_cell(table: "pa.Table", cell_id: str) -> "pa.Table":
     return table.filter(require("pyarrow.compute", "tables").equal(table["cell"], cell_id))
 
 
-def rows_of(table: "pa.Table", cell_id: str) -> tuple[Row, ...]:
-    """Return the rows of a cell, in the order of its steps, without its labels."""
-    mine = only_cell(table, cell_id).sort_by("step")
+def rows_of(table: "pa.Table") -> tuple[Row, ...]:
+    """Return the rows of the table of a cell, without its labels."""
     kept = [name for name in COLUMNS if name not in LABELS]
-    return tuple(mine.select(kept).to_pylist())
+    return tuple(table.select(kept).to_pylist())
 
 
 def joined(tables: Iterable["pa.Table"], *, is_compact: bool = False) -> "pa.Table":

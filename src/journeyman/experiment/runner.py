@@ -5,12 +5,16 @@ import traceback
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from journeyman.errors import InputError
 from journeyman.experiment.course import Checkpoint, Job
 from journeyman.experiment.executors import Workers, workers
+from journeyman.experiment.interruption import first_interruption
+from journeyman.experiment.local_processes import check_script
 from journeyman.experiment.progress import Display, shown
 from journeyman.experiment.spec import Sweep
 from journeyman.experiment.store import Store, open_store
@@ -26,7 +30,7 @@ class SweepReport:
     """How a run of a sweep ended.
 
     num_cells: of the sweep; num_finished: that have their results now; num_new: that this run finished; failed: ids of
-    failed cells, those of earlier runs too; seconds: that it took.
+    failed cells that have no results, those of earlier runs too; seconds: that it took.
     """
 
     num_cells: int
@@ -102,7 +106,10 @@ def run_jobs(
         Whether to show how far it is, on the error stream.
     """
     whole_number(num_workers, "the number of workers", 1)
-    real_number(checkpoint_seconds, "checkpoint_seconds")
+    if not real_number(checkpoint_seconds, "checkpoint_seconds") >= 0.0:
+        raise InputError(f"checkpoint_seconds must be at least 0, got {checkpoint_seconds}. 0 keeps every step.")
+    if num_workers > 1:
+        check_script()
     store, begin = open_store(out), time.perf_counter()
     if retry_failed:
         for job in jobs:
@@ -111,13 +118,13 @@ def run_jobs(
     num_new = 0
     if missing:
         with (
-            workers(executor, num_workers, scheduler) as team,
+            workers(executor, min(num_workers, len(missing)), scheduler) as team,
             shown(name, missing, len(jobs), is_shown=progress) as display,
         ):
             num_new = Runner(store, team, display, checkpoint_seconds).run(missing)
-    finished = sum(store.is_finished(job) for job in jobs)
-    failed = tuple(job.cell.id for job in jobs if store.has_failed(job.cell.id))
-    return SweepReport(len(jobs), finished, num_new, failed, time.perf_counter() - begin)
+    unfinished = [job.cell.id for job in jobs if not store.is_finished(job)]
+    failed = tuple(dict.fromkeys(cell_id for cell_id in unfinished if store.has_failed(cell_id)))
+    return SweepReport(len(jobs), len(jobs) - len(unfinished), num_new, failed, time.perf_counter() - begin)
 
 
 def jobs_of(sweeps: Sequence[Sweep]) -> tuple[Job, ...]:
@@ -138,15 +145,22 @@ class Runner:
     def __init__(self, store: Store, team: Workers, display: Display, seconds: float) -> None:
         self.store, self.team, self.display, self.seconds = store, team, display, seconds
         self.running: dict[Future[Checkpoint], Work] = {}
+        self.locks = ExitStack()  # all that were held: whatever ends the run gives them back
         self.losses: Counter[str] = Counter()
         self.num_new = 0
 
     def run(self, missing: Iterable[Job]) -> int:
-        """Do all that is missing, and wait for what other processes do; returns how many cells were finished here."""
+        """Do all that is missing, and wait for what other processes do; returns how many cells were finished here.
+
+        After an interruption, steps in progress are kept before KeyboardInterrupt is raised.
+        """
         waiting = deque(missing)
-        try:
+        with ExitStack() as self.locks, first_interruption(self._stop) as interruption:
             while waiting or self.running:
                 self._fill(waiting)
+                if interruption.is_wanted:
+                    self._keep_what_comes()
+                    raise KeyboardInterrupt
                 if self.running:
                     done, _ = wait(self.running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
                     for future in done:
@@ -154,9 +168,6 @@ class Runner:
                 elif waiting:
                     time.sleep(POLL_SECONDS)  # others are at work on all that is left
                 self.display.refresh([work.job.cell.text for work in self.running.values()], len(waiting))
-        except KeyboardInterrupt:
-            self._keep_what_comes()
-            raise
         return self.num_new
 
     def _fill(self, waiting: deque[Job]) -> None:
@@ -169,12 +180,13 @@ class Runner:
             if held is None:
                 waiting.append(job)
                 continue
+            self.locks.enter_context(held)
             if is_settled(self.store, job):
                 self.store.release(job.cell.id, held)
                 self.display.finished_elsewhere(job)
                 continue
             checkpoint = self.store.checkpoint(job)
-            self.display.resumed(max(checkpoint.num_steps, 0))
+            self.display.resumed(min(max(checkpoint.num_steps, 0), job.num_steps))
             self._submit(Work(job, held, checkpoint))
 
     def _submit(self, work: Work) -> None:
@@ -183,7 +195,7 @@ class Runner:
 
     def _take(self, future: Future[Checkpoint], work: Work) -> None:
         """Keep what a task gave, and go on with its cell."""
-        job, error = work.job, future.exception()
+        job, error = work.job, self.team.error_of(future)
         if error is not None:
             if self.team.is_lost(error):
                 self.losses[job.cell.id] += 1
@@ -194,29 +206,39 @@ class Runner:
             return
         before, work.checkpoint = work.checkpoint, future.result()
         self.display.advanced(work.checkpoint.num_steps - max(before.num_steps, 0))
+        if self._keep(work):
+            return
+        self._submit(work)
+
+    def _keep(self, work: Work) -> bool:
+        """Keep how far a cell is, and return whether it is finished."""
+        job = work.job
         if work.checkpoint.num_steps < job.num_steps:
             self.store.keep(job, work.checkpoint)
-            self._submit(work)
-            return
+            return False
         self.store.finish(job, work.checkpoint.rows)
         self.store.release(job.cell.id, work.held)
         self.num_new += 1
         self.display.finished(job, time.perf_counter() - work.begin)
+        return True
 
     def _fail(self, work: Work, error: BaseException) -> None:
-        text, num_losses = f"{type(error).__name__}: {error}", self.losses[work.job.cell.id]
-        if num_losses:
-            text = f"its worker died {num_losses} times (out of memory?): {text}"
+        text = f"{type(error).__name__}: {error}"
+        if self.team.is_lost(error):
+            text = f"its worker died {self.losses[work.job.cell.id]} times (out of memory?): {text}"
         self.store.fail(work.job.cell, text, "".join(traceback.format_exception(error)))
         self.store.release(work.job.cell.id, work.held)
-        self.display.failed(work.job, text)
+        self.display.failed(work.job, text, work.job.num_steps - max(work.checkpoint.num_steps, 0))
+
+    def _stop(self) -> None:
+        """Take an interruption."""
+        self.team.stop()
+        self.display.stopping()
 
     def _keep_what_comes(self) -> None:
         """After an interruption: let steps in progress end, and keep them."""
-        if not self.running:
-            return
-        self.display.stopping(self.seconds)
-        done, _ = wait(self.running, timeout=self.seconds + POLL_SECONDS)
-        for future in done:
-            if future.exception() is None:
-                self.store.keep(self.running[future].job, future.result())
+        wait(self.running)
+        for future, work in self.running.items():
+            if self.team.error_of(future) is None:
+                work.checkpoint = future.result()
+                self._keep(work)

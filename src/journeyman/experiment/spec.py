@@ -8,9 +8,11 @@
     inference = [{name = "smc", options = {num_particles = 500}}]
     acquisitions = ["random", {name = "pac_eig", label = "PAC-EIG", options = {occupancy = false}}]
 
-Every combination is a cell. Everything is checked when the file is read, before any work.
+Every combination is a cell. Everything is checked when the file is read, before any work, but for values of options
+that only the function understands which they are for.
 """
 
+import reprlib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -30,6 +32,9 @@ from journeyman.worlds import WORLDS, make_world
 CHOICE_KEYS = ("name", "label", "options")
 QUERY_KEYS = ("kind", "length")
 KINDS = ("state", "trajectory")
+MAX_SEED = 2**31 - 1  # that the column of results can hold
+MAX_SEEDS = 100_000
+MAX_NUMBER = 1e18  # of an option
 
 
 @dataclass(frozen=True)
@@ -72,11 +77,15 @@ class Sweep:
             raise InputError(f"name must be a word or two, got {self.name!r}. It goes into titles.")
         whole_number(self.steps, "steps", 1, "It is the number of answers per cell.")
         for seed in self.seeds:
-            whole_number(seed, "a seed", 0)
+            if whole_number(seed, "a seed", 0) > MAX_SEED:
+                raise InputError(f"a seed must be at most {MAX_SEED}, got {seed}. Choose a smaller one.")
         for axis in ("worlds", "acquisitions", "seeds", "queries", "inference", "metrics"):
             _check_axis(axis, getattr(self, axis))
         for metric in self.metrics:
             checked_name(metric, METRICS, "a metric")
+        for choice in (*self.worlds, *self.acquisitions, *self.inference):
+            for option, value in choice.options.items():
+                _check_finite(value, f"option {option!r} of {choice.name!r}")
         for world in self.worlds:
             problem = make_world(world.name, self.seeds[0], **world.options).problem
             for cell in self._cells(world, self.seeds[0]):
@@ -167,11 +176,22 @@ EXAMPLES = {
 def _check_axis(axis: str, entries: Sequence[Any]) -> None:
     if not entries:
         raise InputError(f"{axis} must not be empty. Give at least one.")
-    labels = [getattr(entry, "label", entry) for entry in entries]
-    for label in labels:
-        if labels.count(label) > 1:
+    seen: set[str] = set()
+    for entry in entries:
+        label = getattr(entry, "label", entry)
+        if repr(label) in seen:
             hint = "Give each its own label." if axis in ("worlds", "acquisitions", "inference") else "Remove one."
             raise InputError(f"{axis} must differ from each other, got {label!r} twice. {hint}")
+        seen.add(repr(label))
+
+
+def _check_finite(value: Any, what: str) -> None:
+    """Refuse numbers that are none, or are too large to be one."""
+    for item in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(item, list | tuple):
+            _check_finite(item, what)
+        elif isinstance(item, float | int) and not abs(item) <= MAX_NUMBER:
+            raise InputError(f"{what} must be a number below {MAX_NUMBER:g}, got {reprlib.repr(item)}. Correct it.")
 
 
 def _listed(value: Any, key: str) -> list[Any]:
@@ -183,7 +203,10 @@ def _listed(value: Any, key: str) -> list[Any]:
 def _seeds(value: Any) -> tuple[int, ...]:
     if isinstance(value, list):
         return tuple(value)
-    return tuple(range(whole_number(value, "seeds", 1, "It is how many, or a list such as [0, 1, 7].")))
+    count = whole_number(value, "seeds", 1, "It is how many, or a list such as [0, 1, 7].")
+    if count > MAX_SEEDS:
+        raise InputError(f"seeds must be at most {MAX_SEEDS}, got {count}. It is how many; a list says which.")
+    return tuple(range(count))
 
 
 def _choices(value: Any, key: str, what: str, registry: Mapping[str, Any]) -> tuple[Choice, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from journeyman.experiment.cell import Cell
 from journeyman.experiment.course import Job
 from journeyman.experiment.spec import Sweep
-from journeyman.experiment.store import Store, open_store
+from journeyman.experiment.store import Store
 
 STATUSES = ("finished", "running", "begun", "waiting", "failed")
 
@@ -23,15 +23,15 @@ class CellStatus:
 
 def sweep_status(sweep: Sweep, out: str | Path) -> tuple[CellStatus, ...]:
     """Return how each cell of a sweep stands, in the order in which they are run."""
-    store = open_store(out)
+    store = Store(Path(out))
     return tuple(_status(store, Job(cell, sweep.steps, sweep.metrics)) for cell in sweep.cells())
 
 
 def _status(store: Store, job: Job) -> CellStatus:
     cell = job.cell
-    held = store.held(cell.id)
-    if store.is_finished(job):
-        return CellStatus(cell, "finished", held.num_steps if held else 0)
+    held = store.found(job)
+    if held is not None:
+        return CellStatus(cell, "finished", held.num_steps)
     num_steps = max(0, store.checkpoint(job).num_steps)
     if store.has_failed(cell.id):
         return CellStatus(cell, "failed", num_steps, str(store.failure(cell.id)["error"]))

@@ -10,9 +10,11 @@ shared: a cell is worked on by one process at a time.
 """
 
 import json
+import os
+import shutil
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -22,6 +24,7 @@ from journeyman.experiment import results
 from journeyman.experiment.cell import ID_LENGTH, Cell
 from journeyman.experiment.checkpoints import load_checkpoint, save_checkpoint
 from journeyman.experiment.course import Checkpoint, Job, Row
+from journeyman.experiment.results import Held
 from journeyman.files import lock, whole_file
 
 if TYPE_CHECKING:
@@ -30,19 +33,13 @@ if TYPE_CHECKING:
 PARTS = ("results", "checkpoints", "failures", "locks")
 
 
-@dataclass(frozen=True)
-class Held:
-    """What the results of a cell hold: answers, and the names of its metrics."""
-
-    num_steps: int
-    metrics: tuple[str, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class Store:
-    """An open folder."""
+    """A folder; it need not be there to be looked at."""
 
     path: Path
+    _seen: dict[Path, tuple[Any, dict[str, Held]]] = field(default_factory=dict, repr=False)
+    _tables: dict[Path, "pa.Table"] = field(default_factory=dict, repr=False)
 
     def result_path(self, cell_id: str) -> Path:
         """Return where the results of a cell go."""
@@ -59,45 +56,50 @@ class Store:
     # What there is
 
     @cached_property
-    def shared_tables(self) -> tuple["pa.Table", ...]:
-        """Tables with many cells, which somebody put among the results."""
-        files = sorted(self.path.glob("results/*.parquet"))
-        return tuple(results.read_table(file) for file in files if not _is_cell_id(file.stem))
-
-    @cached_property
-    def _shared(self) -> dict[str, tuple[int, Held]]:
-        """Cells in shared tables: which table, and what it holds."""
-        found: dict[str, tuple[int, Held]] = {}
-        for number, table in enumerate(self.shared_tables):
-            metrics = results.metrics_of(table)
-            last = table.group_by("cell").aggregate([("step", "max")])
-            for cell_id, step in zip(last["cell"].to_pylist(), last["step_max"].to_pylist(), strict=True):
-                if cell_id not in found or found[cell_id][1].num_steps < step:
-                    found[cell_id] = number, Held(step, metrics)
+    def _shared(self) -> dict[str, list[Held]]:
+        """Results of cells in files of other names, which may hold many."""
+        found: dict[str, list[Held]] = {}
+        for file in sorted(self.path.glob("results/*.parquet")):
+            if not _is_cell_id(file.stem):
+                for cell_id, held in results.held_in(file).items():
+                    found.setdefault(cell_id, []).append(held)
         return found
 
-    def held(self, cell_id: str) -> Held | None:
-        """Return what the results of a cell hold, None if there are none."""
+    def _own(self, cell_id: str) -> Held | None:
+        """Return what the file of a cell holds; it is looked into again only if it is another one."""
         path = self.result_path(cell_id)
-        if path.exists():
-            table = results.read_table(path)
-            return Held(table.num_rows - 1, results.metrics_of(table))
-        return self._shared[cell_id][1] if cell_id in self._shared else None
+        try:
+            found = path.stat()
+        except OSError:
+            return None
+        mark = found.st_ino, found.st_size, found.st_mtime_ns
+        if path not in self._seen or self._seen[path][0] != mark:
+            self._seen[path] = mark, results.held_in(path)
+        return self._seen[path][1].get(cell_id)
+
+    def held(self, cell_id: str) -> list[Held]:
+        """Return all results of a cell: mostly none or one."""
+        own = self._own(cell_id)
+        return [*([] if own is None else [own]), *self._shared.get(cell_id, [])]
+
+    def found(self, job: Job) -> Held | None:
+        """Return results of a cell that have all that is asked for, None if there are none."""
+        return next((held for held in self.held(job.cell.id) if held.has(job.num_steps, job.metrics)), None)
 
     def is_finished(self, job: Job) -> bool:
         """Whether a cell has all that is asked for."""
-        held = self.held(job.cell.id)
-        return held is not None and held.num_steps >= job.num_steps and set(job.metrics) <= set(held.metrics)
+        return self.found(job) is not None
 
-    def table(self, cell_id: str) -> "pa.Table | None":
-        """Return the results of a cell, None if there are none."""
-        path = self.result_path(cell_id)
-        if path.exists():
-            return results.read_table(path)
-        if cell_id not in self._shared:
-            return None
-        shared = self.shared_tables[self._shared[cell_id][0]]
-        return results.only_cell(shared, cell_id)
+    def table(self, cell_id: str, held: Held) -> "pa.Table":
+        """Return results of a cell, in the order of its steps."""
+        path = held.path
+        if _is_cell_id(path.stem):
+            whole = results.read_table(path)
+        else:
+            whole = self._tables.get(path)
+            if whole is None:
+                whole = self._tables[path] = results.read_table(path)
+        return results.only_cell(whole, cell_id).sort_by("step")
 
     def has_failed(self, cell_id: str) -> bool:
         """Whether a cell failed and was not tried again."""
@@ -105,17 +107,20 @@ class Store:
 
     def failure(self, cell_id: str) -> dict[str, Any]:
         """Return what is known about the failure of a cell."""
-        return dict(json.loads(self.failure_path(cell_id).read_text("utf-8")))
+        try:
+            return dict(json.loads(self.failure_path(cell_id).read_text("utf-8")))
+        except (OSError, ValueError) as error:  # tried again at this moment, or damaged
+            return {"cell": cell_id, "error": f"unknown, its record cannot be read: {error}", "traceback": ""}
 
     def checkpoint(self, job: Job) -> Checkpoint:
         """Return where a cell stands: its checkpoint, or results with fewer steps than are asked for now."""
         cell_id = job.cell.id
-        begun, held = load_checkpoint(self.checkpoint_path(cell_id), job.metrics), self.held(cell_id)
-        if held is None or held.num_steps <= begun.num_steps or not set(job.metrics) <= set(held.metrics):
+        begun = load_checkpoint(self.checkpoint_path(cell_id), job.metrics)
+        usable = [held for held in self.held(cell_id) if held.has(begun.num_steps + 1, job.metrics)]
+        if not usable:
             return begun
-        table = self.table(cell_id)
-        assert table is not None
-        return Checkpoint(results.rows_of(table, cell_id))
+        longest = max(usable, key=lambda held: held.num_steps)
+        return Checkpoint(results.rows_of(self.table(cell_id, longest)))
 
     # Writing
 
@@ -126,9 +131,20 @@ class Store:
     def finish(self, job: Job, rows: Sequence[Row]) -> None:
         """Keep the results of a cell; what was needed to get them goes."""
         cell_id = job.cell.id
+        self._set_aside(job, len(rows) - 1)
         results.write_rows(self.result_path(cell_id), job.cell, rows, job.metrics)
         for path in (self.checkpoint_path(cell_id), self.failure_path(cell_id)):
             path.unlink(missing_ok=True)
+
+    def _set_aside(self, job: Job, num_steps: int) -> None:
+        """Keep older results of a cell, under another name, that have what the new ones do not."""
+        old = self._own(job.cell.id)
+        if old is None or Held(num_steps, job.metrics, old.path).has(old.num_steps, old.metrics):
+            return
+        aside = old.path.with_stem("-".join([job.cell.id, str(old.num_steps), *old.metrics]))
+        with whole_file(aside, "results", advice="Make room; run again to go on.") as temporary:
+            shutil.copyfile(old.path, temporary)
+        self.__dict__.pop("_shared", None)  # there is a new one
 
     def fail(self, cell: Cell, error: str, traceback: str) -> None:
         """Keep the failure of a cell; its checkpoint stays, for a later try."""
@@ -145,22 +161,25 @@ class Store:
     def claim(self, cell_id: str) -> IO[str] | None:
         """Return a lock on a cell, None if another process has it; close it to give the cell back."""
         path = self.path / "locks" / cell_id
-        file = path.open("a", encoding="utf-8")
-        try:
-            lock(file, path, "a cell")
-        except InputError:
-            file.close()
-            return None
-        return file
+        while True:
+            try:
+                file = path.open("a", encoding="utf-8")
+            except OSError as error:
+                raise _unwritable(self.path, error) from None
+            if not _locked(file, path):
+                return None
+            if _is_at(file, path):
+                return file
+            file.close()  # its last owner removed it before we had it: the lock of a file that nobody sees
 
     def is_claimed(self, cell_id: str) -> bool:
         """Whether a process works on a cell now."""
-        if not (self.path / "locks" / cell_id).exists():
+        path = self.path / "locks" / cell_id
+        try:
+            with path.open(encoding="utf-8") as file:
+                return not _locked(file, path)
+        except OSError:
             return False
-        file = self.claim(cell_id)
-        if file is not None:
-            file.close()
-        return file is None
 
     def release(self, cell_id: str, held: IO[str]) -> None:
         """Give a cell back that is finished or failed: nobody needs its lock any more."""
@@ -170,17 +189,38 @@ class Store:
 
 
 def open_store(path: str | Path) -> Store:
-    """Open the folder of a sweep, made if need be."""
+    """Open the folder of a sweep to write to, made if need be."""
     folder = Path(path)
     try:
         for part in PARTS:
             (folder / part).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(
-            f"a sweep must go to a folder that can be written, got {str(folder)!r}: {error.strerror}. "
-            "Choose another place."
-        ) from None
+        raise _unwritable(folder, error) from None
     return Store(folder)
+
+
+def _unwritable(folder: Path, error: OSError) -> InputError:
+    return InputError(
+        f"a sweep must go to a folder that can be written, got {str(folder)!r}: {error.strerror}. Choose another place."
+    )
+
+
+def _locked(file: IO[str], path: Path) -> bool:
+    """Lock a file and return True, or close it and return False."""
+    try:
+        lock(file, path, "a cell")
+    except InputError:
+        file.close()
+        return False
+    return True
+
+
+def _is_at(file: IO[str], path: Path) -> bool:
+    """Whether a file that is open is still the one of that name."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except OSError:
+        return False
 
 
 def _is_cell_id(name: str) -> bool:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from journeyman.experiment import results
 from journeyman.experiment.course import Job
+from journeyman.experiment.metrics import METRICS, columns_of
 from journeyman.experiment.spec import Sweep
-from journeyman.experiment.store import Store, open_store
+from journeyman.experiment.store import Store
 from journeyman.extras import require
 
 if TYPE_CHECKING:
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 def sweep_table(sweep: Sweep, out: str | Path) -> "pd.DataFrame":
     """Return one row per finished cell and step 0..steps, cells in the order of the sweep.
 
-    Labels are those of the sweep, whatever they were when a cell was run.
+    Labels are those of the sweep, whatever they were when a cell was run, and so are metrics: others are missing, even
+    if they were measured.
     """
-    frame = results.to_frame(arrow_table(sweep, open_store(out)))
+    frame = results.to_frame(arrow_table(sweep, Store(Path(out))))
     frame.insert(1, "sweep", sweep.name)
     return frame
 
@@ -31,13 +33,14 @@ def arrow_table(sweep: Sweep, store: Store, *, is_compact: bool = False) -> "pa.
 
 
 def _part(store: Store, job: Job) -> "pa.Table | None":
-    if not store.is_finished(job):
+    held = store.found(job)
+    if held is None:
         return None
-    pa, compute = require("pyarrow", "tables"), require("pyarrow.compute", "tables")
-    table = store.table(job.cell.id)
-    assert table is not None
-    table = table.filter(compute.less_equal(table["step"], job.num_steps)).sort_by("step")
-    for name, label in results.labels_of(job.cell).items():
-        column = pa.array([label] * table.num_rows)
-        table = table.set_column(table.schema.get_field_index(name), name, column)
+    pa = require("pyarrow", "tables")
+    table = store.table(job.cell.id, held).slice(0, job.num_steps + 1)
+    values = dict.fromkeys(columns_of(set(METRICS) - set(job.metrics))) | results.labels_of(job.cell)
+    for name, value in values.items():
+        index = table.schema.get_field_index(name)
+        kind = pa.string() if isinstance(value, str) else table.schema.field(index).type
+        table = table.set_column(index, name, pa.array([value] * table.num_rows, kind))
     return table

@@ -9,7 +9,7 @@ from journeyman.errors import InputError
 from journeyman.inference.target import Target
 from journeyman.inference.weights import log_mean_exp, normalised
 from journeyman.problem import Problem
-from journeyman.types import AnyArray, FloatArray, whole_number
+from journeyman.types import AnyArray, FloatArray, real_number, whole_number
 
 MIN_PARTICLES = 100
 
@@ -60,7 +60,7 @@ class SMCSettings:
                 f"got {self.num_particles} and {self.chain_length}. Use more particles or shorter chains."
             )
         for name in ("ess_threshold", "stage_ess", "acceptance", "start_correlation", "move_correlation"):
-            if not 0.0 < getattr(self, name) < 1.0:
+            if not 0.0 < real_number(getattr(self, name), name) < 1.0:
                 raise InputError(f"{name} must lie strictly between 0 and 1, got {getattr(self, name)}.")
 
     @property

@@ -1,0 +1,132 @@
+"""Workers of a Dask scheduler, wherever they are: on Slurm, Kubernetes, machines reached by SSH, or this one.
+
+Dask hands the task of a worker that died to another one. Results come back to this process, which alone writes.
+"""
+
+import logging
+import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, Executor, Future
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any
+
+from journeyman.errors import InputError
+from journeyman.experiment.course import Checkpoint, Job
+from journeyman.experiment.executors import Workers, task
+from journeyman.extras import require
+
+CONNECT_SECONDS = 10.0  # for a scheduler to answer, at the beginning and when it was lost
+POLL_SECONDS = 0.1
+COUNT_SECONDS = 1.0  # how often workers are counted
+ADVICE = "What was kept is safe: run the same command again to go on, with this scheduler or without one."
+
+
+class OtherVersion(InputError):
+    """A worker has another version of journeyman, whose results may differ."""
+
+
+def own_version() -> str:
+    """Return the version of journeyman in this process."""
+    return version("journeyman")
+
+
+def remote_task(wanted_version: str, job: Job, checkpoint: Checkpoint, **options: Any) -> Checkpoint:
+    """Do a task on a worker that has the same version as the process that asks."""
+    found = own_version()
+    if found != wanted_version:
+        raise OtherVersion(
+            f"workers must have the same version of journeyman as the process that runs the sweep, got {found} on a "
+            f"worker and {wanted_version} here. Install the same on both."
+        )
+    return task(job, checkpoint, **options)
+
+
+class DaskCluster(Workers):
+    """All workers of a scheduler; they may come and go."""
+
+    def __init__(self, client: Any, scheduler: str) -> None:
+        self._client, self._scheduler = client, scheduler
+        self._executor: Executor = client.get_executor(pure=False, retries=0)
+        self._num_slots, self._counted = 1, -COUNT_SECONDS
+
+    @property
+    def num_slots(self) -> int:
+        """Threads of all workers there are now, at least one: a task that waits for a worker does no harm."""
+        now = time.monotonic()
+        if now - self._counted >= COUNT_SECONDS:
+            self._await_scheduler()
+            try:
+                threads = self._client.nthreads()
+            except (OSError, CancelledError, RuntimeError, TimeoutError) as error:
+                raise self._lost_scheduler(error) from None
+            self._num_slots, self._counted = max(1, sum(int(count) for count in threads.values())), now
+        return self._num_slots
+
+    def submit(self, job: Job, checkpoint: Checkpoint, *, seconds: float) -> Future[Checkpoint]:
+        """Hand out a task."""
+        self._await_scheduler()
+        future: Future[Checkpoint] = self._executor.submit(remote_task, own_version(), job, checkpoint, seconds=seconds)
+        return future
+
+    def error_of(self, future: Future[Checkpoint]) -> BaseException | None:
+        """Return the error of a task; raises one that concerns all tasks."""
+        try:
+            error = future.exception()
+        except CancelledError as cancelled:  # all are when the connection is lost, even if it comes back
+            self._await_scheduler()
+            return cancelled
+        if isinstance(error, OtherVersion):
+            raise error
+        return error
+
+    def is_lost(self, error: BaseException) -> bool:
+        """Whether a task was cancelled; one that killed several workers is wrong, as Dask's own error says."""
+        return isinstance(error, CancelledError)
+
+    def _await_scheduler(self) -> None:
+        """Give Dask the time to connect again, or say that it could not."""
+        while self._client.status == "connecting":
+            time.sleep(POLL_SECONDS)
+        if self._client.status != "running":
+            raise self._lost_scheduler(f"connection {self._client.status}")
+
+    def _lost_scheduler(self, reason: object) -> InputError:
+        return InputError(
+            f"the scheduler must stay until the sweep is finished, got no more answers from {self._scheduler!r} "
+            f"({reason}). {ADVICE}"
+        )
+
+
+@contextmanager
+def dask_cluster(scheduler: str | None) -> Iterator[DaskCluster]:
+    """Give the workers of the scheduler at an address such as "tcp://10.0.0.1:8786"."""
+    distributed = require("distributed", "cluster")
+    if scheduler is None:
+        raise InputError(
+            "executor 'dask' must know its scheduler, got none. Start one with `dask scheduler`, and give its address: "
+            "--scheduler tcp://HOST:8786"
+        )
+    with _quiet("distributed.client"):  # a lost scheduler is said in our words, once
+        try:
+            client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError, ImportError) as error:
+            raise InputError(
+                f"the scheduler must answer, got nothing from {scheduler!r} ({error}). Is it running, and is that its "
+                "address?"
+            ) from None
+        try:
+            yield DaskCluster(client, scheduler)
+        finally:
+            client.close()
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

@@ -1,0 +1,165 @@
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from experiment.small import one_cell, tiny_sweep
+
+from journeyman.experiment import Cell, Choice, QueryKind
+from journeyman.experiment.course import answer_of, next_row
+from journeyman.learner import ActiveLearner
+from journeyman.learner.query import Query, question_text
+from journeyman.reproduction.experiments import EXPERIMENTS, sweep_of
+
+CELL = one_cell()
+PAC = Choice("pac_eig", "PAC-EIG")
+
+
+def test_ids_do_not_change():
+    """Results of earlier runs are found by their ids: whoever changes these has to raise REVISION, knowingly."""
+    assert CELL.id == "7c6d14c53f8ffaac"
+    assert CELL.expert_seed == 229892257417294
+    firsts = {name: sweep_of(name, "paper").cells()[0].id for name in EXPERIMENTS}
+    assert firsts == {
+        "jail": "e3f2bc1f30690c22",
+        "random-10x10": "c1caef6758e3f5f0",
+        "random-8x8": "dcb09f7954a1f3a7",
+        "random-8x8-trajectories": "41abf88262183f16",
+    }
+    published = sweep_of("jail", "paper", inference="published").cells()[0]
+    assert published.id == "e6ce0a3c305f3a48"
+
+
+def test_labels_are_not_part_of_the_id():
+    for axis in ("world", "inference", "acquisition"):
+        other = replace(CELL, **{axis: replace(getattr(CELL, axis), label="another")})
+        assert (other.id, other.expert_seed) == (CELL.id, CELL.expert_seed)
+
+
+def test_steps_and_metrics_are_not_part_of_the_id():
+    more = tiny_sweep(steps=9, metrics=["truth"])
+    assert [cell.id for cell in more.cells()] == [cell.id for cell in tiny_sweep().cells()]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 1},
+        {"epsilon": 0.2},
+        {"delta": 0.2},
+        {"num_histories": 32},
+        {"query": QueryKind("trajectory", 3)},
+        {"query": QueryKind("trajectory", 4)},
+        {"world": Choice("random-grid", "4x4", {"size": 5})},
+        {"world": Choice("random-grid", "4x4", {"size": 4, "terminals": "independent"})},
+        {"world": Choice("random-8x8", "4x4")},
+        {"inference": Choice("smc", "smc", {"num_particles": 200})},
+        {"inference": Choice("smc", "smc", {"num_particles": 100, "chain_length": 4})},
+        {"inference": Choice("policywalk", "smc")},
+        {"acquisition": Choice("reward_eig", "random")},
+        {"acquisition": PAC},
+        {"acquisition": replace(PAC, options={"occupancy": False})},
+        {"acquisition": replace(PAC, options={"edges": [0.25, 1.0]})},
+        {"acquisition": replace(PAC, options={"scope": "joint"})},
+    ],
+)
+def test_everything_that_changes_results_changes_the_id(changes):
+    other = replace(CELL, **changes)
+    assert other.id != CELL.id
+    assert other.settings().seed != CELL.settings().seed
+
+
+def test_the_algorithm_draws_from_the_id():
+    assert CELL.settings().seed == int(CELL.id, 16)
+
+
+@pytest.mark.parametrize(
+    ("axis", "short", "long"),
+    [
+        ("acquisition", PAC, replace(PAC, options={"scope": "local", "occupancy": True, "edges": [0.5, 1.0]})),
+        ("inference", Choice("smc", "a"), Choice("smc", "b", {"num_particles": 1000, "stage_ess": 0.5})),
+        ("inference", Choice("policywalk", "a"), Choice("policywalk", "b", {"sampler": "nuts"})),
+        ("world", Choice("random-8x8", "a"), Choice("random-8x8", "b", {"beta": 2.0, "terminals": "published"})),
+    ],
+)
+def test_an_option_at_its_default_is_one_that_is_left_out(axis, short, long):
+    first, second = replace(CELL, **{axis: short}), replace(CELL, **{axis: long})
+    assert first.record() == second.record()
+    assert (first.id, first.expert_seed) == (second.id, second.expert_seed)
+
+
+def test_whole_numbers_are_floats_where_the_option_is_one():
+    def with_edges(edges):
+        return replace(CELL, acquisition=replace(PAC, options={"edges": edges}))
+
+    assert (
+        with_edges([0, 1]).id == with_edges([0.0, 1.0]).id == with_edges((0.0, 1)).id == with_edges(np.array([0, 1])).id
+    )
+    whole, real = (replace(CELL, world=Choice("random-8x8", "8x8", {"beta": beta})) for beta in (3, 3.0))
+    assert (whole.id, whole.expert_seed) == (real.id, real.expert_seed)
+    assert replace(CELL, epsilon=1).id == replace(CELL, epsilon=1.0).id
+    yes = replace(CELL, acquisition=replace(PAC, options={"edges": [False, True]}))
+    assert yes.id != with_edges([0, 1]).id  # a truth value is no number
+
+
+def test_instance_and_expert_follow_from_world_and_seed_alone():
+    others = [
+        replace(CELL, acquisition=PAC),
+        replace(CELL, inference=Choice("policywalk", "walk")),
+        replace(CELL, query=QueryKind("trajectory", 3)),
+        replace(CELL, epsilon=0.5, delta=0.3, num_histories=8),
+        replace(CELL, world=replace(CELL.world, label="another")),
+    ]
+    truth = CELL.make_world().true_parameters
+    for other in others:
+        assert other.expert_seed == CELL.expert_seed
+        assert np.array_equal(other.make_world().true_parameters, truth)
+    for other in (replace(CELL, seed=1), replace(CELL, world=Choice("random-grid", "4x4", {"size": 4, "beta": 1.0}))):
+        assert other.expert_seed != CELL.expert_seed
+    assert not np.array_equal(replace(CELL, seed=1).make_world().true_parameters, truth)
+
+
+def test_an_instance_is_made_once():
+    assert CELL.make_world() is replace(CELL, acquisition=PAC).make_world()
+
+
+def answers_by_visit(cell, num_steps):
+    """What a learner was told at each (state, visit) in so many steps."""
+    world, found, visits = cell.make_world(), {}, Counter()
+    learner = ActiveLearner.from_settings(world.problem, cell.settings(), num_threads=1)
+    for _ in range(num_steps):
+        next_row(cell, learner, world, ())
+    for query in learner.queries:
+        answer = learner.answers[query.id]
+        found[query.state, visits[query.state]] = answer.steps, answer.final_state
+        visits[query.state] += 1
+    return found
+
+
+@pytest.mark.parametrize("query", [QueryKind(), QueryKind("trajectory", 3)])
+def test_methods_meet_the_same_expert(query):
+    cells = [replace(CELL, query=query, acquisition=Choice(name, name)) for name in ("random", "reward_eig")]
+    first, second = (answers_by_visit(cell, 24) for cell in cells)
+    common = first.keys() & second.keys()
+    assert len(common) >= 4
+    assert first.keys() != second.keys()  # they asked differently
+    assert any(visit > 0 for _, visit in common)
+    assert all(first[key] == second[key] for key in common)
+
+
+def test_answers_differ_between_visits_and_seeds():
+    def answers(cell, visit):
+        world = cell.make_world()
+        states = np.flatnonzero(world.problem.queryable).tolist()
+        queries = [Query(0, s, "state", None, 0.0, question_text(world.problem, s, "state", None)) for s in states]
+        return [answer_of(cell, world, query, visit).steps for query in queries]
+
+    assert answers(CELL, 0) == answers(CELL, 0)
+    assert len({str(answers(CELL, visit)) for visit in range(5)}) > 1
+    same_world = [replace(CELL, world=Choice("lopes-two-state", "two", {"beta": 0.1}), seed=seed) for seed in range(8)]
+    assert len({str(answers(cell, 0)) for cell in same_world}) > 1
+
+
+def test_a_cell_has_a_name_for_people():
+    assert CELL.text == "4x4 seed 0, random"
+    assert isinstance(CELL, Cell)

@@ -1,0 +1,126 @@
+"""Sweeps on a real Dask scheduler with two worker processes, on this machine's own network."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from experiment.processes import checkpoints, finished, until
+from experiment.small import RECORD, assert_same_tables, tiny_sweep, undisturbed_table
+
+from journeyman.experiment import run_sweep, sweep_table
+from journeyman.experiment.store import Store
+
+pytest.importorskip("distributed")
+
+LONG = {"steps": 24, "seeds": 2}
+BAD = {"name": "policywalk", "label": "bad", "options": {"sampler": "nonsense"}}
+
+
+class Cluster:
+    """A scheduler and its workers, in a folder of their own."""
+
+    def __init__(self, folder):
+        self.folder, self.processes = folder, []
+        file = folder / "scheduler.json"
+        self.scheduler = self.start(
+            "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)
+        )
+        self.address = until(lambda: self.read(file), "the scheduler listens")
+
+    @staticmethod
+    def read(file):
+        try:
+            return json.loads(file.read_text())["address"]
+        except (OSError, ValueError):  # not there yet, or half written
+            return None
+
+    def start(self, program, *arguments):
+        log = (self.folder / f"{program}-{len(self.processes)}.log").open("w")
+        with log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", f"distributed.cli.{program}", *arguments],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s"},
+            )
+        self.processes.append(process)
+        return process
+
+    def add_worker(self):
+        folder = ["--local-directory", str(self.folder)]
+        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1", "--memory-limit", "0"]
+        return self.start("dask_worker", self.address, *options, *folder)
+
+    def close(self):
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    (tmp_path / "cluster").mkdir()
+    cluster = Cluster(tmp_path / "cluster")
+    yield cluster
+    cluster.close()
+
+
+def test_a_worker_that_dies_and_a_scheduler_that_dies(starter, cluster, tmp_path):
+    """One after the other on one cluster, since starting one takes seconds.
+
+    A worker is killed in the middle of the run: the other one does the rest, and the table is that of a local run.
+    Cells that fail are told. Then the scheduler is killed: that is said, what was kept stays, and a local run goes on.
+    """
+    out, dask = tmp_path / "out", {"executor": "dask", "scheduler": cluster.address, "checkpoint_seconds": 0.0}
+    workers = [cluster.add_worker() for _ in range(2)]
+    running = starter.run(out, LONG, **dask)
+    until(lambda: len(checkpoints(out)) == 2 or len(finished(out)) == 2, "both workers are at work")
+    workers[0].send_signal(signal.SIGKILL)
+    assert running.wait() == 0, running.text()
+    assert workers[1].poll() is None
+    assert (running.report()["num_new"], running.report()["failed"]) == (4, [])
+    assert_same_tables(sweep_table(tiny_sweep(**LONG), out), undisturbed_table(**LONG))
+
+    changes = {"inference": [*RECORD["inference"], BAD]}
+    running = starter.run(out, changes, **dask)
+    assert running.wait() == 3, running.text()
+    report = running.report()
+    assert (report["num_finished"], len(report["failed"])) == (2, 2)
+    failure = Store(out).failure(report["failed"][0])
+    assert failure["error"].startswith("InputError: sampler must be one of nuts, hmc, got 'nonsense'")
+    assert "infer_policywalk" in failure["traceback"]  # of the worker
+
+    longer = {**LONG, "steps": 34}
+    running = starter.run(out, longer, connect_seconds=1.0, **dask)
+    until(lambda: checkpoints(out), "a worker has begun a cell")
+    before = finished(out)
+    cluster.scheduler.send_signal(signal.SIGKILL)
+    assert running.wait() == 1, running.text()
+    assert "InputError: the scheduler must stay until the sweep is finished" in running.text()
+    assert "run the same command again to go on" in running.text()
+    assert "Traceback" not in running.text()
+    assert finished(out).keys() == before.keys()
+    assert checkpoints(out)
+    assert run_sweep(tiny_sweep(**longer), out, progress=False).is_complete
+    assert_same_tables(sweep_table(tiny_sweep(**longer), out), undisturbed_table(**longer))
+
+
+def test_a_scheduler_that_does_not_answer_is_said(starter, tmp_path):
+    address = "tcp://127.0.0.1:9"  # discard: nobody listens there
+    running = starter.run(tmp_path / "out", executor="dask", scheduler=address, connect_seconds=1.0)
+    assert running.wait() == 1
+    assert f"InputError: the scheduler must answer, got nothing from '{address}'" in running.text()
+    assert "Traceback" not in running.text()
+
+
+@pytest.mark.parametrize("address", ["nonsense://127.0.0.1:9", "127.0.0.1", ""])
+def test_an_address_that_is_none_is_said(starter, tmp_path, address):
+    running = starter.run(tmp_path / "out", executor="dask", scheduler=address, connect_seconds=0.5)
+    assert running.wait() == 1, running.text()
+    assert "InputError: the scheduler must answer" in running.text()

@@ -1,0 +1,277 @@
+import pytest
+from experiment.small import RECORD, assert_same_tables, one_cell, tiny_sweep, undisturbed_table
+
+from journeyman.errors import InputError
+from journeyman.experiment import course, run_sweep, sweep_status, sweep_table
+from journeyman.experiment.course import Job
+from journeyman.experiment.results import joined, write_table
+from journeyman.experiment.runner import jobs_of
+from journeyman.experiment.store import Store
+from journeyman.experiment.table import arrow_table
+
+
+def run(sweep, folder, **options):
+    return run_sweep(sweep, folder, progress=False, **options)
+
+
+def counts(report):
+    return report.num_cells, report.num_finished, report.num_new, len(report.failed)
+
+
+def marks(folder):
+    """What tells whether a file of results was written again."""
+    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in (folder / "results").iterdir()}
+
+
+def test_a_run_finishes_every_cell_and_leaves_nothing_else(tmp_path):
+    report = run(tiny_sweep(), tmp_path)
+    assert counts(report) == (2, 2, 2, 0)
+    assert report.is_complete
+    assert report.seconds > 0.0
+    assert sorted(marks(tmp_path)) == sorted(f"{cell.id}.parquet" for cell in tiny_sweep().cells())
+    assert [path for part in ("checkpoints", "failures", "locks") for path in (tmp_path / part).iterdir()] == []
+
+
+def test_a_second_run_has_nothing_to_do(tmp_path):
+    run(tiny_sweep(), tmp_path)
+    before = marks(tmp_path)
+    assert counts(run(tiny_sweep(), tmp_path)) == (2, 2, 0, 0)
+    assert marks(tmp_path) == before
+
+
+def test_the_table_is_tidy_and_in_the_order_of_the_sweep(tmp_path):
+    sweep = tiny_sweep(seeds=[3, 1])
+    run(sweep, tmp_path)
+    table = sweep_table(sweep, tmp_path)
+    assert len(table) == 4 * 5
+    assert list(table.columns[:3]) == ["cell", "sweep", "world"]
+    assert set(table["sweep"]) == {"tiny"}
+    assert list(table["cell"]) == [cell.id for cell in sweep.cells() for _ in range(5)]
+    assert list(table["step"]) == [0, 1, 2, 3, 4] * 4
+    assert list(table["seed"]) == [3] * 10 + [1] * 10
+    assert list(table["method"]) == (["random"] * 5 + ["reward_eig"] * 5) * 2
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.02])
+def test_checkpoints_change_nothing(tmp_path, seconds):
+    run(tiny_sweep(), tmp_path, checkpoint_seconds=seconds)
+    assert_same_tables(sweep_table(tiny_sweep(), tmp_path), undisturbed_table())
+
+
+@pytest.mark.parametrize(
+    ("changes", "num_new"),
+    [
+        ({"acquisitions": ["random", "action_entropy", "reward_eig"]}, 1),
+        ({"acquisitions": ["reward_eig"]}, 0),
+        ({"seeds": [0, 5]}, 2),
+        ({"seeds": [5]}, 2),
+        ({"steps": 6}, 2),
+        ({"steps": 2}, 0),
+        ({"metrics": ["truth", "true_regret"]}, 0),
+        ({"name": "another name"}, 0),
+        ({"worlds": [{"name": "random-grid", "label": "small", "options": {"size": 4, "beta": 2}}]}, 0),
+        ({"epsilon": 0.3}, 2),
+        ({"queries": ["state", {"kind": "trajectory", "length": 2}]}, 2),
+    ],
+)
+def test_a_changed_sweep_runs_only_what_is_new(tmp_path, changes, num_new):
+    run(tiny_sweep(), tmp_path)
+    before = marks(tmp_path)
+    sweep = tiny_sweep(**changes)
+    report = run(sweep, tmp_path)
+    assert report.is_complete
+    assert report.num_new == num_new
+    if "steps" not in changes:
+        assert before.items() <= marks(tmp_path).items()
+    assert_same_tables(sweep_table(sweep, tmp_path), undisturbed_table(**changes))
+
+
+def test_more_steps_go_on_from_what_there_is(tmp_path):
+    run(tiny_sweep(), tmp_path)
+    first = sweep_table(tiny_sweep(), tmp_path)
+    run(tiny_sweep(steps=6), tmp_path)
+    longer = sweep_table(tiny_sweep(steps=6), tmp_path)
+    begin = longer[longer["step"] <= 4].reset_index(drop=True)
+    assert begin.equals(first)  # even the seconds are the same
+
+
+def test_another_metric_runs_again_and_loses_nothing(tmp_path):
+    few, other, all_of_them = ({"metrics": names} for names in (["truth"], ["entropy"], ["truth", "entropy"]))
+    assert run(tiny_sweep(**few, steps=5), tmp_path).num_new == 2
+    assert run(tiny_sweep(**other), tmp_path).num_new == 2
+    assert run(tiny_sweep(**few, steps=5), tmp_path).num_new == 0
+    assert run(tiny_sweep(**all_of_them), tmp_path).num_new == 2
+    for changes in (few | {"steps": 5}, other, all_of_them, few):
+        assert run(tiny_sweep(**changes), tmp_path).num_new == 0
+        assert_same_tables(sweep_table(tiny_sweep(**changes), tmp_path), undisturbed_table(**changes))
+
+
+def test_labels_are_those_of_the_sweep_that_asks(tmp_path):
+    run(tiny_sweep(), tmp_path)
+    renamed = tiny_sweep(name="other", acquisitions=[{"name": "random", "label": "chance"}])
+    table = sweep_table(renamed, tmp_path)
+    assert set(table["method"]) == {"chance"}
+    assert set(table["sweep"]) == {"other"}
+    assert run(renamed, tmp_path).num_new == 0
+
+
+def test_one_cell_under_two_labels_is_run_once(tmp_path):
+    twice = [{"name": "random", "label": label} for label in ("one", "two")]
+    sweep = tiny_sweep(acquisitions=twice)
+    assert counts(run(sweep, tmp_path)) == (2, 2, 1, 0)
+    table = sweep_table(sweep, tmp_path)
+    first, second = (
+        table[table["method"] == label].drop(columns="method").reset_index(drop=True) for label in ("one", "two")
+    )
+    assert first.equals(second)
+
+
+def test_several_sweeps_share_a_folder_and_seeds_come_one_after_the_other(tmp_path):
+    sweeps = [tiny_sweep(seeds=2), tiny_sweep(name="longer", steps=5, seeds=[1, 2])]
+    jobs = jobs_of(sweeps)
+    assert [job.cell.seed for job in jobs] == [0, 0, 1, 1, 1, 1, 2, 2]
+    assert [job.num_steps for job in jobs] == [4, 4, 4, 4, 5, 5, 5, 5]
+    report = run(sweeps, tmp_path)
+    assert (report.num_cells, report.num_finished) == (8, 8)
+    assert_same_tables(sweep_table(sweeps[0], tmp_path), undisturbed_table(seeds=2))
+    assert_same_tables(sweep_table(sweeps[1], tmp_path), undisturbed_table(name="longer", steps=5, seeds=[1, 2]))
+
+
+BAD = {"name": "policywalk", "label": "bad", "options": {"sampler": "nonsense"}}
+
+
+def test_a_failing_cell_is_told_and_the_rest_goes_on(tmp_path):
+    sweep = tiny_sweep(inference=[*RECORD["inference"], BAD])
+    report = run(sweep, tmp_path)
+    assert counts(report) == (4, 2, 2, 2)
+    assert not report.is_complete
+    bad = [cell.id for cell in sweep.cells() if cell.inference.label == "bad"]
+    assert list(report.failed) == bad
+    failure = Store(tmp_path).failure(bad[0])
+    assert failure["error"].startswith("InputError: sampler must be one of nuts, hmc, got 'nonsense'")
+    assert "Traceback (most recent call last)" in failure["traceback"]
+    assert "infer_policywalk" in failure["traceback"]
+    statuses = {status.cell.id: status for status in sweep_status(sweep, tmp_path)}
+    assert [statuses[cell_id].status for cell_id in bad] == ["failed", "failed"]
+    assert "nonsense" in statuses[bad[0]].error
+    assert len(sweep_table(sweep, tmp_path)) == 2 * 5
+    assert list((tmp_path / "locks").iterdir()) == []
+
+
+@pytest.fixture
+def breakage(monkeypatch):
+    """Makes cells of a method fail at a step, as long as the set holds its name; counts the tries."""
+    broken, tries, real = {"reward_eig"}, [], course.next_row
+
+    def next_row(cell, learner, world, metrics):
+        if cell.acquisition.label in broken and len(learner.queries) == 2:
+            tries.append(cell.id)
+            raise RuntimeError("the disk is on fire")
+        return real(cell, learner, world, metrics)
+
+    monkeypatch.setattr(course, "next_row", next_row)
+    return broken, tries
+
+
+def test_a_failed_cell_is_tried_again_on_request_only(tmp_path, breakage):
+    broken, tries = breakage
+    report = run(tiny_sweep(), tmp_path, checkpoint_seconds=0.0)
+    assert counts(report) == (2, 1, 1, 1)
+    assert len(tries) == 1
+    assert Store(tmp_path).failure(tries[0])["error"] == "RuntimeError: the disk is on fire"
+    broken.clear()
+    assert counts(run(tiny_sweep(), tmp_path)) == (2, 1, 0, 1)
+    broken.add("reward_eig")
+    assert counts(run(tiny_sweep(), tmp_path, retry_failed=True)) == (2, 1, 0, 1)
+    assert len(tries) == 2
+    broken.clear()
+    assert counts(run(tiny_sweep(), tmp_path, retry_failed=True)) == (2, 2, 1, 0)
+    assert list((tmp_path / "failures").iterdir()) == []
+    assert_same_tables(sweep_table(tiny_sweep(), tmp_path), undisturbed_table())
+
+
+def test_a_failed_cell_keeps_the_steps_before(tmp_path, breakage):
+    broken, tries = breakage
+    run(tiny_sweep(), tmp_path, checkpoint_seconds=0.0)
+    status = next(status for status in sweep_status(tiny_sweep(), tmp_path) if status.cell.id == tries[0])
+    assert (status.status, status.num_steps) == ("failed", 2)
+    assert len(broken) == 1
+
+
+def test_a_cell_that_failed_later_still_has_what_it_had(tmp_path, breakage):
+    broken, _ = breakage
+    run(tiny_sweep(steps=2), tmp_path)
+    report = run(tiny_sweep(steps=5), tmp_path)
+    assert counts(report) == (2, 1, 1, 1)
+    assert counts(run(tiny_sweep(steps=2), tmp_path)) == (2, 2, 0, 0)
+    assert_same_tables(sweep_table(tiny_sweep(steps=2), tmp_path), undisturbed_table(steps=2))
+    assert broken
+
+
+@pytest.mark.parametrize("is_compact", [False, True])
+def test_a_table_of_all_cells_counts_as_finished_and_can_be_gone_on_with(tmp_path, is_compact):
+    run(tiny_sweep(), tmp_path / "first")
+    table = joined([arrow_table(tiny_sweep(), Store(tmp_path / "first"), is_compact=is_compact)], is_compact=is_compact)
+    (tmp_path / "second" / "results").mkdir(parents=True)
+    write_table(tmp_path / "second" / "results" / "anything.parquet", table, tiny_sweep().metrics)
+    assert counts(run(tiny_sweep(), tmp_path / "second")) == (2, 2, 0, 0)
+    if not is_compact:
+        assert_same_tables(sweep_table(tiny_sweep(), tmp_path / "second"), undisturbed_table())
+    longer = tiny_sweep(steps=6)
+    assert counts(run(longer, tmp_path / "second")) == (2, 2, 2, 0)
+    found, expected = sweep_table(longer, tmp_path / "second"), undisturbed_table(steps=6)
+    new = (lambda frame: frame[frame["step"] > 4]) if is_compact else (lambda frame: frame)
+    assert_same_tables(new(found), new(expected))
+    assert list(found["state"].fillna(-1)) == list(expected["state"].fillna(-1))
+
+
+def test_a_damaged_checkpoint_is_begun_anew(tmp_path, breakage):
+    broken, tries = breakage
+    run(tiny_sweep(), tmp_path, checkpoint_seconds=0.0)
+    broken.clear()
+    store = Store(tmp_path)
+    for cell_id in tries:
+        path = store.checkpoint_path(cell_id)
+        path.write_bytes(path.read_bytes()[:-100])
+    assert run(tiny_sweep(), tmp_path, retry_failed=True).is_complete
+    assert_same_tables(sweep_table(tiny_sweep(), tmp_path), undisturbed_table())
+
+
+def test_a_damaged_result_is_said_and_done_again_once_it_is_removed(tmp_path):
+    run(tiny_sweep(), tmp_path)
+    path = Store(tmp_path).result_path(tiny_sweep().cells()[0].id)
+    path.write_bytes(path.read_bytes()[:-100])
+    for action in (run, sweep_table, sweep_status):
+        with pytest.raises(InputError, match=rf"{path.name}.*Remove that file; its cells will be run again"):
+            action(tiny_sweep(), tmp_path)
+    path.unlink()
+    assert counts(run(tiny_sweep(), tmp_path)) == (2, 2, 1, 0)
+    assert_same_tables(sweep_table(tiny_sweep(), tmp_path), undisturbed_table())
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="a sweep must go to a folder that can be written"):
+        run(tiny_sweep(), tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"num_workers": 0}, "the number of workers must be a whole number of at least 1, got 0"),
+        ({"num_workers": 1.5}, "the number of workers"),
+        ({"checkpoint_seconds": -1.0}, "checkpoint_seconds must be at least 0, got -1.0"),
+        ({"checkpoint_seconds": float("nan")}, "checkpoint_seconds must be at least 0, got nan"),
+        ({"checkpoint_seconds": "x"}, "checkpoint_seconds must be a number"),
+        ({"executor": "slurm"}, "executor must be one of local, dask, got 'slurm'"),
+        ({"executor": "dask"}, "executor 'dask' must know its scheduler"),
+        ({"scheduler": "tcp://127.0.0.1:1"}, "a scheduler must come with executor 'dask'"),
+    ],
+)
+def test_wrong_options_are_said(tmp_path, options, words):
+    with pytest.raises(InputError, match=words):
+        run(tiny_sweep(), tmp_path, **options)
+
+
+def test_a_job_is_of_a_cell():
+    assert jobs_of([tiny_sweep()])[0] == Job(one_cell(), 4, tiny_sweep().metrics)
