@@ -96,7 +96,7 @@ def test_a_worker_that_dies_and_a_scheduler_that_dies(starter, cluster, tmp_path
     assert failure["error"].startswith("InputError: sampler must be one of nuts, hmc, got 'nonsense'")
     assert "infer_policywalk" in failure["traceback"]  # of the worker
 
-    longer = {**LONG, "steps": 34}
+    longer = {**LONG, "steps": 30}
     running = starter.run(out, longer, connect_seconds=1.0, **dask)
     until(lambda: checkpoints(out), "a worker has begun a cell")
     before = finished(out)

@@ -1,12 +1,17 @@
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+
 import pytest
 from experiment.small import RECORD, assert_same_tables, one_cell, tiny_sweep, undisturbed_table
 
 from journeyman.errors import InputError
 from journeyman.experiment import course, run_sweep, sweep_status, sweep_table
 from journeyman.experiment.course import Job
+from journeyman.experiment.executors import ThisProcess
+from journeyman.experiment.progress import Display
 from journeyman.experiment.results import joined, write_table
-from journeyman.experiment.runner import jobs_of
-from journeyman.experiment.store import Store
+from journeyman.experiment.runner import Runner, jobs_of
+from journeyman.experiment.store import Store, open_store
 from journeyman.experiment.table import arrow_table
 
 
@@ -206,6 +211,35 @@ def test_a_cell_that_failed_later_still_has_what_it_had(tmp_path, breakage):
     assert counts(run(tiny_sweep(steps=2), tmp_path)) == (2, 2, 0, 0)
     assert_same_tables(sweep_table(tiny_sweep(steps=2), tmp_path), undisturbed_table(steps=2))
     assert broken
+
+
+class Deadly(ThisProcess):
+    """Workers of which one dies whenever it gets a certain cell, so many times."""
+
+    def __init__(self, cell_id, num_deaths):
+        self.cell_id, self.deaths_left = cell_id, num_deaths
+
+    def submit(self, job, checkpoint, *, seconds):
+        if job.cell.id != self.cell_id or not self.deaths_left:
+            return super().submit(job, checkpoint, seconds=seconds)
+        self.deaths_left -= 1
+        future = Future()
+        future.set_exception(BrokenProcessPool("it was terminated abruptly"))
+        return future
+
+    def is_lost(self, error):
+        return isinstance(error, BrokenProcessPool)
+
+
+@pytest.mark.parametrize(("num_deaths", "num_new"), [(2, 2), (3, 1)])
+def test_a_cell_may_lose_its_worker_twice(tmp_path, num_deaths, num_new):
+    store, jobs = open_store(tmp_path), jobs_of([tiny_sweep()])
+    deadly = jobs[0].cell
+    assert Runner(store, Deadly(deadly.id, num_deaths), Display(), 0.0).run(jobs) == num_new
+    assert store.is_finished(jobs[1])  # whatever happened to the first
+    assert store.has_failed(deadly.id) == (num_new == 1)
+    if num_new == 1:
+        assert store.failure(deadly.id)["error"].startswith("its worker died 3 times (out of memory?): BrokenProcess")
 
 
 @pytest.mark.parametrize("is_compact", [False, True])

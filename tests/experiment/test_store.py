@@ -34,6 +34,16 @@ def test_a_folder_is_made_with_its_parts(tmp_path):
     assert open_store(store.path).path == store.path
 
 
+def test_what_killed_processes_left_behind_is_removed(store):
+    old, new = (store.path / "checkpoints" / f".{name}.npz.0.part" for name in ("old", "new"))
+    for path in (old, new):
+        path.write_text("half")
+    os.utime(old, (0.0, 0.0))
+    open_store(store.path)
+    assert not old.exists()
+    assert new.exists()  # another process may be writing it
+
+
 def test_a_folder_need_not_be_there_to_be_looked_at(tmp_path):
     store, job = Store(tmp_path / "none"), Job(CELL, 3, ALL)
     assert not store.is_finished(job)

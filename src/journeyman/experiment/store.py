@@ -12,6 +12,7 @@ shared: a cell is worked on by one process at a time.
 import json
 import os
 import shutil
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PARTS = ("results", "checkpoints", "failures", "locks")
+LEFTOVER_SECONDS = 3600.0  # age of a half-written file that nobody writes any more
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +198,11 @@ def open_store(path: str | Path) -> Store:
             (folder / part).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unwritable(folder, error) from None
+    for part in PARTS:
+        for leftover in (folder / part).glob(".*.part"):  # of a process that was killed
+            with suppress(OSError):
+                if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
+                    leftover.unlink()
     return Store(folder)
 
 
