@@ -7,10 +7,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench calibration lint clean
+.PHONY: help demo test test-all bench calibration reproduction-docs lint clean
 
 help:  ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
 	@echo "Another Python (3.11 or newer): make test PYTHON=python3.13"
 	@echo "Options for pytest:             make test PYTEST_ARGS='-n 2 -k solve'"
 
@@ -29,6 +29,9 @@ bench: .venv/installed-bench  ## Run the benchmarks of bench/, one after the oth
 calibration: .venv/installed  ## Continue the calibration programme (hours), and make its table.
 	$(BIN)/python docs/calibration/run.py run
 	$(BIN)/python docs/calibration/run.py table
+
+reproduction-docs: .venv/installed  ## Make docs/reproduction from its tables: claims, figures, advice (a minute or two).
+	$(BIN)/python docs/reproduction/build.py
 
 lint: .venv/installed  ## Check format, style and types.
 	$(BIN)/ruff format --check .

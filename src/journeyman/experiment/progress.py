@@ -9,6 +9,7 @@ from typing import Any
 
 from journeyman.experiment.course import Job
 
+BAR_WIDTH = 24  # with the words beside it, a line of 80
 MAX_SHOWN = 8  # running cells below the bar
 
 
@@ -110,19 +111,19 @@ class Bar(Lines):
 
         left = self.seconds_left()
         pace = "" if left is None else f", {self.rate:.1f} steps/s, about {duration(left)} left, until {clock(left)}"
-        head = Table.grid(padding=(0, 1))
-        head.add_row(
-            Text(self.name, style="bold"),
-            ProgressBar(total=self.total, completed=self.total - self.steps_left, width=40),
+        bar = Table.grid(padding=(0, 1))
+        bar.add_row(
+            ProgressBar(total=self.total, completed=self.total - self.steps_left, width=BAR_WIDTH),
             Text(f"{self.num_done}/{self.num_cells} cells{pace}"),
         )
+        title = Text(self.name, style="bold", overflow="ellipsis", no_wrap=True)
         now = [f"running: {text}" for text in running[:MAX_SHOWN]]
         if len(running) > MAX_SHOWN:
             now.append(f"and {len(running) - MAX_SHOWN} more")
         if not running and num_waiting:
             now = [f"{num_waiting} cells are run by other processes"]
         lines = [Text(f"  {text}", style="dim", overflow="ellipsis", no_wrap=True) for text in now]
-        self.live.update(Group(head, *lines))
+        self.live.update(Group(title, bar, *lines))
 
 
 def duration(seconds: float) -> str:
