@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info
 
 from journeyman.errors import InputError
-from journeyman.threads import chunks, default_num_threads, resolve_num_threads, run_chunks
+from journeyman.threads import chunks, default_num_threads, one_thread, resolve_num_threads, run_chunks
 
 
 @given(st.integers(0, 200), st.integers(1, 20))
@@ -65,3 +66,15 @@ def test_the_default_is_all_cores_of_this_process():
 def test_bad_number_of_threads(num_threads):
     with pytest.raises(InputError, match=r"num_threads must be a whole number of at least 1, got .* Leave it out"):
         resolve_num_threads(num_threads)
+
+
+def test_one_thread_holds_while_any_block_needs_it():
+    numpy_before = [pool["num_threads"] for pool in threadpool_info()]
+    first, second = one_thread(), one_thread()
+    first.__enter__()
+    second.__enter__()
+    assert {pool["num_threads"] for pool in threadpool_info()} == {1}
+    first.__exit__(None, None, None)
+    assert {pool["num_threads"] for pool in threadpool_info()} == {1}
+    second.__exit__(None, None, None)
+    assert [pool["num_threads"] for pool in threadpool_info()] == numpy_before

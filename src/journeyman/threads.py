@@ -5,10 +5,11 @@ depend on the number of threads.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import pairwise
+from threading import Lock
 from typing import Any, cast
 
 from journeyman.types import whole_number
@@ -48,8 +49,35 @@ def run_chunks(work_fn: Callable[[range], None], total: int, num_threads: int, c
         list(pool.map(work_fn, parts))
 
 
-def one_thread() -> AbstractContextManager[Any]:
-    """Give a block in which linear algebra uses one thread, so that N processes use N cores."""
-    from threadpoolctl import threadpool_limits
+class _Limit:
+    """A limit on the threads of linear algebra that several blocks can want at once: the last to end lifts it."""
 
-    return cast(AbstractContextManager[Any], threadpool_limits(1))
+    def __init__(self) -> None:
+        self.lock, self.num_users, self.limits = Lock(), 0, cast(Any, None)
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        from threadpoolctl import threadpool_limits
+
+        with self.lock:
+            if self.num_users == 0:
+                self.limits = threadpool_limits(1)
+            self.num_users += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.num_users -= 1
+                if self.num_users == 0:
+                    self.limits.restore_original_limits()
+
+
+_limit = _Limit()
+
+
+def one_thread() -> AbstractContextManager[None]:
+    """Give a block in which linear algebra uses one thread, so that N processes use N cores.
+
+    Blocks of several threads of a process may overlap.
+    """
+    return _limit()

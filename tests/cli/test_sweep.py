@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,9 +18,11 @@ from cli.tiny_sweep import TINY
 
 from journeyman.cli import app as cli
 from journeyman.cli.sweep import checked_workers
+from journeyman.cli.sweep_results import PICTURES
 from journeyman.experiment import METRICS, Sweep, load_sweep, sweep_from_toml, sweep_table
 from journeyman.experiment.results import COLUMNS
 from journeyman.experiment.store import open_store
+from journeyman.report.figures import FORMATS
 from journeyman.threads import default_num_threads
 
 WRONG = TINY.replace(
@@ -181,7 +184,7 @@ def test_failed_cells_are_tried_again_on_request_only(done, tmp_path):
     assert "Nothing is left to run" in err
     code, out, _ = done("run", "tiny.toml", "--retry-failed", "--workers", 1)
     assert code == 0
-    assert "in this run 1; 3 were there before" in words(out)
+    assert "in this run 1; 3 by earlier or other runs" in words(out)
 
 
 def test_one_worker_per_core_unless_told_otherwise():
@@ -233,6 +236,13 @@ def test_status_before_the_first_run_makes_nothing(run, tmp_path):
     record = json.loads(run("status", "tiny.toml", "--json")[1])
     assert record["counts"] == {"finished": 0, "running": 0, "begun": 0, "waiting": 4, "failed": 0}
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.toml"]
+
+
+def test_status_of_a_folder_without_results(run, tmp_path):
+    (tmp_path / "empty").mkdir()
+    code, out, _ = run("status", "tiny.toml", "--out", "empty")
+    assert code == 0
+    assert "Nothing was run yet: empty has no results." in out
 
 
 def test_status_counts_and_names_what_runs_and_what_failed(done, tmp_path):
@@ -348,6 +358,10 @@ def test_figures_are_drawn_and_listed(done, tmp_path):
         assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+def test_all_formats_are_named_in_the_help():
+    assert set(re.findall(r"[a-z]+", PICTURES)) - {"default", "or"} == set(FORMATS)
+
+
 def test_figures_elsewhere_of_another_kind_and_of_one_method(done, tmp_path):
     code, out, _ = done("plot", "tiny.toml", "--to", "pictures", "--format", "svg", "--method", "random", "--json")
     files = json.loads(out)["files"]
@@ -369,6 +383,14 @@ def test_figures_elsewhere_of_another_kind_and_of_one_method(done, tmp_path):
         (["run", "tiny.toml", "--executor", "dsk"], "got 'dsk'. Did you mean 'dask'?"),
         (["run", "tiny.toml", "--executor", "dask", "--workers", "2"], "workers must be left out with a Dask cluster"),
         (["run", "tiny.toml", "--out", "tiny.toml/x"], "a sweep must go to a folder that can be written"),
+        (["run", "tiny.toml", "--out", "tiny.toml"], "results must be in a folder, got 'tiny.toml', which is a file"),
+        (["run", "tiny.toml", "--executor", "dask"], "executor 'dask' must know its scheduler, got none"),
+        (["run", "tiny.toml", "--scheduler", "tcp://x:1"], "a scheduler must come with executor 'dask'"),
+        (["run", "tiny.toml", "--checkpoint-seconds", "-1"], "checkpoint_seconds must be at least 0, got -1"),
+        (
+            ["status", "tiny.toml", "--out", "tiny.toml"],
+            "results must be in a folder, got 'tiny.toml', which is a file",
+        ),
         (["table", "tiny.toml"], "got no finished cell in 'runs/tiny'. Run: journeyman sweep run tiny.toml"),
         (["table", "tiny.toml", "--to", "a.csv"], "got no finished cell in 'runs/tiny'"),
         (["table", "tiny.toml", "--to", "a.xlsx"], "a table must end in one of .parquet, .csv, got 'a.xlsx'"),
@@ -383,6 +405,7 @@ def test_mistakes_get_a_message_and_leave_nothing(run, tmp_path, arguments, mess
     code, out, err = run(*arguments)
     assert (code, out) == (1, "")
     assert message in err
+    assert "Runs on" not in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tiny.toml", "typo.toml"]
 
 
@@ -391,7 +414,7 @@ def test_mistakes_get_a_message_and_leave_nothing(run, tmp_path, arguments, mess
     [
         (["plot", "--format", "doc"], "got 'doc'"),
         (["plot", "--method", "nonsense"], "got 'nonsense'"),
-        (["plot", "--baseline", "nonsense"], "got 'nonsense'"),
+        (["plot", "--baseline", "nonsense"], "the baseline must be in the table, got 'nonsense'"),
         (["plot", "--entropy", "nonsense"], "got 'nonsense'"),
         (["plot", "--to", "tiny.toml"], "pictures must go to a folder that can be made"),
         (["table", "--to", "nowhere/all.csv"], "must go where it can be written, got 'nowhere/all.csv'"),

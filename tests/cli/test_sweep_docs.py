@@ -70,6 +70,11 @@ def test_every_key_column_and_metric_is_explained():
         assert f"`{name}`" in rows, name
 
 
+def test_every_figure_is_explained():
+    names = re.findall(r"`\.\.\._([a-z-]+)`", section("The figures"))
+    assert set(names) == {"results", "goals", "queries", "pairs", "results-more", "goals-more", "inference"}
+
+
 def test_defaults_are_those_of_the_code():
     for field in fields(Sweep):
         if isinstance(field.default, int | float):

@@ -161,5 +161,5 @@ def test_answers_differ_between_visits_and_seeds():
 
 
 def test_a_cell_has_a_name_for_people():
-    assert CELL.text == "4x4 seed 0, random"
+    assert CELL.text == "4x4 seed 0, random (state, smc num_particles=100)"
     assert isinstance(CELL, Cell)

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info
 from journeyman.errors import InputError
 from journeyman.experiment import course, run_sweep
 from journeyman.experiment.course import Checkpoint, Job, advance
-from journeyman.experiment.dask_cluster import DaskCluster, OtherVersion, own_version, remote_task
+from journeyman.experiment.dask_cluster import DaskCluster, OtherVersion, dask_cluster, own_version, remote_task
 from journeyman.experiment.executors import ThisProcess, task
 from journeyman.experiment.interruption import first_interruption
 from journeyman.experiment.local_processes import LocalProcesses
@@ -209,8 +209,25 @@ def test_errors_of_dask_are_those_of_a_task_or_of_all():
 def test_a_cluster_has_as_many_slots_as_its_workers_have_threads(monkeypatch):
     client = Client()
     cluster = DaskCluster(client, "tcp://somewhere:1")
-    assert cluster.num_slots == 1  # a task may wait for the first worker
+    assert cluster.num_slots == 0
     client.counts = {"a": 1, "b": 4}
-    assert cluster.num_slots == 1  # not asked again so soon
+    assert cluster.num_slots == 0  # not asked again so soon
     monkeypatch.setattr(cluster, "_counted", -1e9)
     assert cluster.num_slots == 5
+
+
+def test_a_cluster_without_workers_says_so_after_a_while(monkeypatch):
+    client = Client()
+    cluster = DaskCluster(client, "tcp://somewhere:1")
+    assert cluster.trouble() == ""
+    monkeypatch.setattr(cluster, "_since", -1e9)
+    assert "no workers at tcp://somewhere:1" in cluster.trouble()
+    client.counts = {"a": 1}
+    monkeypatch.setattr(cluster, "_counted", -1e9)
+    assert cluster.trouble() == ""
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "no.such.host.invalid", "tcp://127.0.0.1:x"])
+def test_an_address_where_nobody_listens_is_refused_at_once(address):
+    with pytest.raises(InputError, match="the scheduler must answer"), dask_cluster(address):
+        pass

@@ -12,6 +12,7 @@ from journeyman.experiment import progress, run_sweep
 from journeyman.experiment.progress import Bar, Display, Lines, clock, duration, shown
 from journeyman.experiment.runner import jobs_of
 
+HOW = "(state, smc num_particles=100)"
 JOBS = jobs_of([tiny_sweep(seeds=2, steps=10)])
 
 
@@ -35,12 +36,12 @@ def test_lines_say_what_was_finished_and_what_is_left(now, capsys):
     now[0] += 5.0
     lines.advanced(5)
     lines.finished(JOBS[0], 5.0)
-    assert said(capsys) == ["[2/4] 4x4 seed 0, random: 5.0 s, about 20 s left"]  # 20 steps at one per second
+    assert said(capsys) == [f"[2/4] 4x4 seed 0, random {HOW}: 5.0 s, about 20 s left"]  # 20 steps at one per second
     now[0] += 10.0
     lines.advanced(10)
     lines.finished_elsewhere(JOBS[1])
     lines.finished(JOBS[2], 10.04)
-    assert said(capsys) == ["[4/4] 4x4 seed 1, random: 10.0 s"]
+    assert said(capsys) == [f"[4/4] 4x4 seed 1, random {HOW}: 10.0 s"]
 
 
 def test_lines_say_what_failed_and_do_not_wait_for_it(now, capsys):
@@ -48,7 +49,7 @@ def test_lines_say_what_failed_and_do_not_wait_for_it(now, capsys):
     now[0] += 4.0
     lines.advanced(4)
     lines.failed(JOBS[0], "ValueError: oops", 6)
-    assert said(capsys) == ["[1/2] 4x4 seed 0, random: FAILED, ValueError: oops"]
+    assert said(capsys) == [f"[1/2] 4x4 seed 0, random {HOW}: FAILED, ValueError: oops"]
     assert lines.seconds_left() == 10.0
     lines.stopping()
     assert said(capsys) == ["Stopping after the steps in progress, which are kept. Press Ctrl-C again to stop at once."]
@@ -86,7 +87,7 @@ def test_a_bar_shows_how_far_it_is_and_what_runs(bar, now):
     assert "running: 4x4 seed 1, random" in text
     bar_line = next(line for line in text.splitlines() if "━" in line)
     assert bar_line.count("━") == 6  # a quarter of 24
-    assert "[1/4] 4x4 seed 0, random: 5.0 s" in bar.live.console.file.getvalue()  # above the bar
+    assert f"[1/4] 4x4 seed 0, random {HOW}: 5.0 s" in bar.live.console.file.getvalue()  # above the bar
 
 
 def test_a_bar_shows_that_others_are_at_work(bar):
@@ -121,8 +122,8 @@ def test_a_run_says_a_line_per_cell(tmp_path, capsys):
     run_sweep(tiny_sweep(), tmp_path)
     lines = said(capsys)
     assert len(lines) == 2
-    assert lines[0].startswith("[1/2] 4x4 seed 0, random: ")
-    assert lines[1].startswith("[2/2] 4x4 seed 0, reward_eig: ")
+    assert lines[0].startswith(f"[1/2] 4x4 seed 0, random {HOW}: ")
+    assert lines[1].startswith(f"[2/2] 4x4 seed 0, reward_eig {HOW}: ")
     run_sweep(tiny_sweep(), tmp_path)
     assert said(capsys) == []  # there was nothing to do
     run_sweep(tiny_sweep(steps=6), tmp_path, progress=False)

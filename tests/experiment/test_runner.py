@@ -120,17 +120,6 @@ def test_labels_are_those_of_the_sweep_that_asks(tmp_path):
     assert run(renamed, tmp_path).num_new == 0
 
 
-def test_one_cell_under_two_labels_is_run_once(tmp_path):
-    twice = [{"name": "random", "label": label} for label in ("one", "two")]
-    sweep = tiny_sweep(acquisitions=twice)
-    assert counts(run(sweep, tmp_path)) == (2, 2, 1, 0)
-    table = sweep_table(sweep, tmp_path)
-    first, second = (
-        table[table["method"] == label].drop(columns="method").reset_index(drop=True) for label in ("one", "two")
-    )
-    assert first.equals(second)
-
-
 def test_several_sweeps_share_a_folder_and_seeds_come_one_after_the_other(tmp_path):
     sweeps = [tiny_sweep(seeds=2), tiny_sweep(name="longer", steps=5, seeds=[1, 2])]
     jobs = jobs_of(sweeps)

@@ -10,7 +10,7 @@ from journeyman.acquisition import ACQUISITIONS
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experiment import METRICS, Choice, QueryKind, Sweep, load_sweep, sweep_from_toml
 from journeyman.experiment.cell import option_names
-from journeyman.experiment.spec import sweep_from_record
+from journeyman.experiment.spec_file import sweep_from_record
 from journeyman.inference import INFERENCE, find_method
 from journeyman.worlds import WORLDS
 
@@ -319,3 +319,18 @@ def test_whatever_a_file_says_it_is_a_sweep_or_an_input_error(record):
 def test_whatever_the_text_is_the_error_is_ours(text):
     with pytest.raises(InputError):
         sweep_from_toml(text)
+
+
+def test_one_cell_under_two_labels_is_refused():
+    twice = [{"name": "pac_eig", "label": "one"}, {"name": "pac_eig", "label": "two", "options": {"occupancy": True}}]
+    with pytest.raises(InputError, match=r"differ in more than their labels, got '.* one .*' and '.* two .*'"):
+        tiny_sweep(acquisitions=twice)
+
+
+@pytest.mark.parametrize(("key", "entry", "meant"), [
+    ("worlds", {"nam": "jail"}, "name"),
+    ("queries", {"knd": "state"}, "kind"),
+])  # fmt: skip
+def test_a_misspelt_key_of_an_entry_is_suggested(key, entry, meant):
+    with pytest.raises(InputError, match=f"Did you mean '{meant}'"):
+        tiny_sweep(**{key: [entry]})

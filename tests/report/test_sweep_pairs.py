@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from experiment.statistics.made_tables import made_table
@@ -61,4 +63,30 @@ def test_what_cannot_be_compared_is_said(table):
     texts = [text.get_text() for text in pairs_figure(apart).axes[2].texts]
     assert "no common instance" in texts
     none = table.assign(entropy_evidence=np.nan, entropy_knn=np.nan, entropy_gaussian=np.nan)
-    assert [text.get_text() for text in pairs_figure(none).axes[0].texts] == ["the samples give no estimate"]
+    assert [text.get_text() for text in pairs_figure(none).axes[0].texts] == ["not measured"]
+
+
+def test_infinite_regrets_that_are_left_out_are_counted(table):
+    # Nobody but random has regret on seeds 0 to 2: these instances are infinite for it, and 0 for the others.
+    zero = table.assign(
+        true_regret=table["true_regret"].where((table["method"] == "random") | (table["seed"] > 2), 0.0)
+    )
+    options = {"reference": ["action entropy", "Reward-EIG", "nuPAC-EIG"]}
+    title = pairs_figure(zero, **options).axes[1].get_title()
+    assert title.endswith("left out because it is infinite: 0 to 3 instances per method")
+    alone = pairs_figure(zero, **options, methods=["random"]).axes[1]
+    assert alone.get_title().endswith("left out because it is infinite: 3 instances")
+    few = pairs_figure(zero[zero["seed"] < 3], **options, methods=["random"]).axes[1]
+    assert [text.get_text() for text in few.texts] == ["infinite on every common instance"]
+    assert pairs_figure(table).axes[1].get_title() == "normalised true regret"
+
+
+def test_numbers_of_the_axis_do_not_touch(table):
+    figure = pairs_figure(table.assign(failure_chance=0.1 * table["failure_chance"]), baseline="random")
+    figure.canvas.draw()
+    for ax in figure.axes:
+        low, high = ax.get_xlim()
+        labels = [label for label in ax.get_xticklabels() if low <= label.get_position()[0] <= high]
+        extents = [label.get_window_extent() for label in labels]
+        assert len(extents) > 2
+        assert all(left.x1 + 5.0 < right.x0 for left, right in pairwise(extents))

@@ -120,11 +120,15 @@ def test_missing_methods_are_said_in_the_legend(table):
 def test_what_is_unknown_is_said(table):
     unknown = table.assign(entropy_evidence=np.nan, entropy_knn=np.nan, entropy_gaussian=np.nan, failure_chance=np.nan)
     figure = results_figure(unknown)
-    assert "no estimate" in words(figure.axes[0])
+    assert words(figure.axes[0]) == "not measured"
+    assert figure.axes[0].get_title() == "posterior entropy in nats"
+    some = unknown.assign(entropy_knn=table["entropy_knn"].where(table["seed"] > 0))
+    assert words(results_figure(some).axes[0]) == "the samples give no estimate"
     assert "not measured" in words(figure.axes[2])
     apart = pd.concat([table[(table["seed"] == i) & (table["method"] == name)] for i, name in enumerate(METHODS)])
     for regret in ("curves", "bars"):
         assert "no instance is complete yet" in words(results_figure(apart, regret=regret).axes[1])
+        assert "not measured" in words(results_figure(table.assign(true_regret=np.nan), regret=regret).axes[1])
 
 
 def test_chains_show_the_papers_estimate():
@@ -136,8 +140,18 @@ def test_infinite_regret_is_a_sign_or_a_gap(table):
     zero = table.assign(true_regret=table["true_regret"].where(table["method"] == "random", 0.0))
     bars = results_figure(zero, reference=["nuPAC-EIG"], regret="bars")
     assert r"$\infty$" in words(bars.axes[1])
+    assert bars.axes[1].get_title().endswith("infinite on 4 instances: a sign where the mean is")
     bars.canvas.draw()
-    results_figure(zero, reference=["nuPAC-EIG"]).canvas.draw()
+    gap = results_figure(zero, reference=["nuPAC-EIG"])
+    assert gap.axes[1].get_title().endswith("infinite on 4 instances: a gap where the mean is")
+    gap.canvas.draw()
+    alone = results_figure(zero, reference=["nuPAC-EIG"], methods=["random"]).axes[1]
+    assert words(alone) == "infinite for every method"
+
+
+def test_an_axis_without_regret_has_numbers_up_to_1(table):
+    ax = results_figure(table.assign(true_regret=0.0)).axes[1]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["0", "0.05", "0.1", "0.2", "0.5", "1"]
 
 
 @pytest.mark.parametrize("num_steps", [0, 1])

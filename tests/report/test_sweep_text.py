@@ -116,7 +116,10 @@ def test_summary_says_which_estimate_and_that_n_differs():
     [
         ([(57.856, 0.667), (3.2, 1.43)], ["57.86 ± 0.67", "3.20 ± 1.43"]),
         ([(0.984, 0.0103), (0.5, 0.02)], ["0.984 ± 0.010", "0.500 ± 0.020"]),
-        ([(5123.0, 412.3), (17.3, 2.5)], ["5123 ± 412", "17 ± 2"]),
+        ([(5123.0, 412.3), (17.3, 2.5)], ["5123.0 ± 412.3", "17.3 ± 2.5"]),
+        ([(57.3, 12.1), (2.04, 0.04)], ["57.30 ± 12.10", "2.04 ± 0.04"]),
+        ([(57.3, 12.1), (1.4, 0.0), (0.0, 0.0)], ["57.30 ± 12.10", "1.40 ± 0.00", "0"]),
+        ([(5123.0, 412.3), (170.3, 25.0)], ["5123 ± 412", "170 ± 25"]),
         ([(1e-9, 1e-9)], ["0.0000 ± 0.0000"]),  # not exactly 0, which has no decimals
         ([(0.0, 0.0), (1.5, 0.25)], ["0", "1.50 ± 0.25"]),
         ([(0.0, NAN)], ["0"]),
@@ -198,7 +201,7 @@ def test_status_record_lists_what_is_of_interest():
         (SweepReport(16, 16, 0, (), 0.1), "complete finished 16 of 16 cells in this run none time 0 s"),
         (
             SweepReport(16, 14, 4, ("x", "y"), 7200.0),
-            "not complete finished 14 of 16 cells in this run 4; 10 were there before failed 2 time 2.0 h",
+            "not complete finished 14 of 16 cells in this run 4; 10 by earlier or other runs failed 2 time 2.0 h",
         ),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 
 from journeyman.errors import InputError
 from journeyman.reproduction.experiments import sweep_of
-from journeyman.reproduction.run import Plan, adopt_tables, all_results, experiment_frame, reproduce
+from journeyman.reproduction.run import Plan, adopt_tables, experiment_frame, reproduce, results
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_bounds_and_timing_need_one_instance_and_use_all_there_are(jail):
     aside = Plan("timing", plan.out, "smoke")
     assert all(sweep.seeds == (0,) for sweep in aside.sweeps(beyond=False))
     assert aside.sweeps(beyond=True) == []
-    assert set(all_results(aside)["seed"]) == {0, 1}
+    assert set(results(aside, ["jail"], ["smc"])["seed"]) == {0, 1}
 
 
 def test_failure_modes_need_no_sweep(tmp_path):
@@ -74,6 +74,35 @@ def test_failure_modes_need_no_sweep(tmp_path):
 def test_misspelt_part(tmp_path):
     with pytest.raises(InputError, match="Did you mean 'jail'"):
         Plan("jale", tmp_path)
+
+
+def test_more_instances_than_the_scale_has(jail):
+    plan, _ = jail
+    more = Plan("jail", plan.out, "smoke", num_seeds=3)
+    done = reproduce(more, say=lambda text: None, progress=False)
+    assert [report.num_new for report in done.reports] == [4, 1]
+    assert set(experiment_frame(more, "jail")["seed"]) == {0, 1, 2}
+    assert set(experiment_frame(plan, "jail")["seed"]) == {0, 1}
+
+
+def test_both_ways_of_inference_are_compared(jail):
+    plan, _ = jail
+    published = Plan("jail", plan.out, "smoke", inference="published", num_seeds=1)
+    done = reproduce(published, say=lambda text: None, progress=False)
+    assert [(report.num_cells, report.num_new) for report in done.reports] == [(4, 4)]
+    names = {path.name for path in done.paths}
+    assert {"jail-published.parquet", "jail_trajectory-20_inference.png"} <= names
+
+
+def test_a_foreign_table_is_refused_before_it_is_copied(jail, tmp_path):
+    plan, _ = jail
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    (tables / "a.parquet").write_bytes((plan.out / "tables" / "jail.parquet").read_bytes())
+    (tables / "b.parquet").write_bytes(b"something else")
+    with pytest.raises(InputError, match=r"b\.parquet"):
+        adopt_tables(tables, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_folder_without_tables(tmp_path):

@@ -44,6 +44,7 @@ def reproduce(
     picture: Annotated[str, typer.Option("--format", help="Of the figures: png, svg or pdf.")] = "png",
 ) -> None:
     """Run what is missing, then write tables and figures."""
+    from journeyman.experiment.executors import check_executor
     from journeyman.reproduction.experiments import SCALES
     from journeyman.reproduction.run import Plan
     from journeyman.reproduction.run import reproduce as run_plan
@@ -52,13 +53,15 @@ def reproduce(
 
     if seeds is not None:
         whole_number(seeds, "seeds", 1, "It is the number of instances of each world.")
+    if workers is not None:
+        whole_number(workers, "the number of workers", 1)
+    check_executor(executor, scheduler)
     folder = out or Path("runs") / f"reproduction-{scale}"
     plan = Plan(part, folder, scale, inference, seeds, (picture,))
-    size = SCALES[scale]
     if plan.experiments:
         typer.echo(
-            f"Scale {scale}: {size.num_seeds} instances of {size.num_steps} answers. Results are kept in {folder}; run "
-            "the same command again to go on after an interruption.",
+            f"Scale {scale}: {plan.num_instances} instances of {SCALES[scale].num_steps} answers. Results are kept in "
+            f"{folder}; run the same command again to go on after an interruption.",
             err=True,
         )
     try:
@@ -66,7 +69,7 @@ def reproduce(
             plan,
             tables=tables,
             say=typer.echo,
-            num_workers=workers or default_num_threads(),
+            num_workers=default_num_threads() if workers is None else workers,
             executor=executor,
             scheduler=scheduler,
             retry_failed=retry_failed,

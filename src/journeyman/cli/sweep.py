@@ -97,17 +97,17 @@ def run(
     num_workers = checked_workers(workers, executor, len(sweep.cells()))
     folder = results_folder(spec, out)
     place = "a Dask cluster" if executor == "dask" else counted(num_workers, "worker")
+    options: dict[str, Any] = {
+        "num_workers": num_workers,
+        "executor": executor,
+        "scheduler": scheduler,
+        "retry_failed": retry_failed,
+        "checkpoint_seconds": checkpoint_seconds,
+    }
+    run_sweep((), folder, **options)  # no cell: it only refuses what is wrong, before anything is promised
     print_plan(sweep, folder, place, retry_failed=retry_failed)
     try:
-        report = run_sweep(
-            sweep,
-            folder,
-            num_workers=num_workers,
-            executor=executor,
-            scheduler=scheduler,
-            retry_failed=retry_failed,
-            checkpoint_seconds=checkpoint_seconds,
-        )
+        report = run_sweep(sweep, folder, **options)
     except KeyboardInterrupt:
         print_stop(sweep, spec, out)
         raise typer.Exit(130) from None

@@ -23,7 +23,10 @@ OutFolder = Annotated[
 
 def results_folder(spec: Path, out: Path | None) -> Path:
     """Return where the results of a spec are kept: `runs/mine` for `somewhere/mine.toml`, unless told otherwise."""
-    return Path("runs") / spec.stem if out is None else out
+    folder = Path("runs") / spec.stem if out is None else out
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"results must be in a folder, got {str(folder)!r}, which is a file. Choose another place.")
+    return folder
 
 
 def command(name: str, spec: Path, out: Path | None, *more: str) -> str:

@@ -52,6 +52,7 @@ PLOT_EPILOG = (
     "[bold]journeyman sweep plot sweep.toml --method random --method nuPAC-EIG --baseline random[/] shows two methods."
 )
 TABLE_ENDINGS = (".parquet", ".csv")
+PICTURES = "png (default), svg, pdf, jpg, jpeg, webp, tif or tiff"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -83,7 +84,8 @@ def status(
     from journeyman.report.sweep_text import describe_sweep, print_status
 
     if not was_run(folder):
-        typer.echo(f"{sweep.name}: {describe_sweep(sweep)}. Nothing was run yet: there is no {folder}.")
+        missing = f"{folder} has no results" if folder.exists() else f"there is no {folder}"
+        typer.echo(f"{sweep.name}: {describe_sweep(sweep)}. Nothing was run yet: {missing}.")
         typer.echo(f"Run it: {command('run', spec, out)}")
         return
     print_status(Console(), sweep, statuses, folder, lists_all=cells)
@@ -179,7 +181,7 @@ def plot(
         typer.Option(metavar="FOLDER", help="Where figures go; default: figures, in the folder of results."),
     ] = None,
     formats: Annotated[
-        list[str] | None, typer.Option("--format", metavar="ENDING", help="png (default), svg or pdf; can be repeated.")
+        list[str] | None, typer.Option("--format", metavar="ENDING", help=f"{PICTURES}; can be repeated.")
     ] = None,
     method: Annotated[
         list[str] | None, typer.Option(metavar="LABEL", help="A method to show; can be repeated. Default: all.")

@@ -3,7 +3,8 @@
 from journeyman.experiment.cell import Cell, Choice, QueryKind
 from journeyman.experiment.metrics import METRICS
 from journeyman.experiment.runner import SweepReport, run_sweep
-from journeyman.experiment.spec import Sweep, load_sweep, sweep_from_toml
+from journeyman.experiment.spec import Sweep
+from journeyman.experiment.spec_file import load_sweep, sweep_from_toml
 from journeyman.experiment.status import CellStatus, sweep_status
 from journeyman.experiment.table import sweep_table
 

@@ -108,7 +108,8 @@ class Cell:
     @property
     def text(self) -> str:
         """Name the cell for people."""
-        return f"{self.world.label} seed {self.seed}, {self.acquisition.label}"
+        what = f"{self.world.label} seed {self.seed}, {self.acquisition.label}"
+        return f"{what} ({self.query.label}, {self.inference.label})"
 
 
 def world_options(world: Choice) -> dict[str, Any]:

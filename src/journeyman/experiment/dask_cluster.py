@@ -4,12 +4,14 @@ Dask hands the task of a worker that died to another one. Results come back to t
 """
 
 import logging
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
+from urllib.parse import urlsplit
 
 from journeyman.errors import InputError
 from journeyman.experiment.course import Checkpoint, Job
@@ -19,6 +21,8 @@ from journeyman.extras import require
 CONNECT_SECONDS = 10.0  # for a scheduler to answer, at the beginning and when it was lost
 POLL_SECONDS = 0.1
 COUNT_SECONDS = 1.0  # how often workers are counted
+PATIENCE_SECONDS = 5.0  # without workers, before that is said
+DEFAULT_PORT = 8786
 ADVICE = "What was kept is safe: run the same command again to go on, with this scheduler or without one."
 
 
@@ -48,11 +52,12 @@ class DaskCluster(Workers):
     def __init__(self, client: Any, scheduler: str) -> None:
         self._client, self._scheduler = client, scheduler
         self._executor: Executor = client.get_executor(pure=False, retries=0)
-        self._num_slots, self._counted = 1, -COUNT_SECONDS
+        self._num_slots, self._counted = 0, -COUNT_SECONDS
+        self._since = time.monotonic()  # when there was a worker, or the beginning
 
     @property
     def num_slots(self) -> int:
-        """Threads of all workers there are now, at least one: a task that waits for a worker does no harm."""
+        """Threads of all workers there are now."""
         now = time.monotonic()
         if now - self._counted >= COUNT_SECONDS:
             self._await_scheduler()
@@ -60,7 +65,8 @@ class DaskCluster(Workers):
                 threads = self._client.nthreads()
             except (OSError, CancelledError, RuntimeError, TimeoutError) as error:
                 raise self._lost_scheduler(error) from None
-            self._num_slots, self._counted = max(1, sum(int(count) for count in threads.values())), now
+            self._num_slots, self._counted = sum(int(count) for count in threads.values()), now
+            self._since = now if self._num_slots else self._since
         return self._num_slots
 
     def submit(self, job: Job, checkpoint: Checkpoint, *, seconds: float) -> Future[Checkpoint]:
@@ -84,6 +90,15 @@ class DaskCluster(Workers):
         """Whether a task was cancelled; one that killed several workers is wrong, as Dask's own error says."""
         return isinstance(error, CancelledError)
 
+    def trouble(self) -> str:
+        """Say that there are no workers, if there have been none for some seconds."""
+        if self.num_slots or time.monotonic() - self._since < PATIENCE_SECONDS:
+            return ""
+        return (
+            f"there are no workers at {self._scheduler}. Start some: dask worker {self._scheduler} --nthreads 1. "
+            "If they end at once, is journeyman installed where they run?"
+        )
+
     def _await_scheduler(self) -> None:
         """Give Dask the time to connect again, or say that it could not."""
         while self._client.status == "connecting":
@@ -99,26 +114,39 @@ class DaskCluster(Workers):
 
 
 @contextmanager
-def dask_cluster(scheduler: str | None) -> Iterator[DaskCluster]:
+def dask_cluster(scheduler: str) -> Iterator[DaskCluster]:
     """Give the workers of the scheduler at an address such as "tcp://10.0.0.1:8786"."""
     distributed = require("distributed", "cluster")
-    if scheduler is None:
-        raise InputError(
-            "executor 'dask' must know its scheduler, got none. Start one with `dask scheduler`, and give its address: "
-            "--scheduler tcp://HOST:8786"
-        )
+    check_answer(scheduler)
     with _quiet("distributed.client"):  # a lost scheduler is said in our words, once
         try:
             client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError, ImportError) as error:
-            raise InputError(
-                f"the scheduler must answer, got nothing from {scheduler!r} ({error}). Is it running, and is that its "
-                "address?"
-            ) from None
+            raise no_answer(scheduler, error) from None
         try:
             yield DaskCluster(client, scheduler)
         finally:
             client.close()
+
+
+def check_answer(scheduler: str) -> None:
+    """Refuse an address where nobody listens: Dask itself takes long to say so."""
+    scheme, separator, place = scheduler.rpartition("://")
+    if separator and scheme not in ("tcp", "tls"):
+        return  # Dask knows
+    try:
+        address = urlsplit(f"//{place}")
+        with socket.create_connection((address.hostname, address.port or DEFAULT_PORT), timeout=CONNECT_SECONDS):
+            pass
+    except (OSError, ValueError) as error:
+        raise no_answer(scheduler, error) from None
+
+
+def no_answer(scheduler: str, reason: object) -> InputError:
+    """Return the error for a scheduler that does not answer."""
+    return InputError(
+        f"the scheduler must answer, got nothing from {scheduler!r} ({reason}). Is it running, and is that its address?"
+    )
 
 
 @contextmanager

@@ -74,6 +74,10 @@ class Workers:
     def stop(self) -> None:
         """Let tasks end after the step that they are in, where they can be told."""
 
+    def trouble(self) -> str:
+        """Say why nothing can go on now, and what would help; "" if all is well."""
+        return ""
+
 
 class ThisProcess(Workers):
     """One worker: this process. A task is done when it is handed out."""
@@ -95,6 +99,19 @@ class ThisProcess(Workers):
         self._is_stopped = True
 
 
+def check_executor(executor: str, scheduler: str | None) -> None:
+    """Refuse an executor that does not exist, and one that does not go with its scheduler."""
+    if executor not in EXECUTORS:
+        raise InputError(f"executor must be one of {', '.join(EXECUTORS)}, got {executor!r}. Leave it out for 'local'.")
+    if executor == "dask" and scheduler is None:
+        raise InputError(
+            "executor 'dask' must know its scheduler, got none. Start one with `dask scheduler`, and give its address: "
+            "--scheduler tcp://HOST:8786"
+        )
+    if executor != "dask" and scheduler is not None:
+        raise InputError(f"a scheduler must come with executor 'dask', got {scheduler!r} with {executor!r}. Add it.")
+
+
 @contextmanager
 def workers(executor: str, num_workers: int, scheduler: str | None) -> Iterator[Workers]:
     """Give workers, and let them go at the end.
@@ -108,16 +125,14 @@ def workers(executor: str, num_workers: int, scheduler: str | None) -> Iterator[
     scheduler
         Address of a Dask scheduler, such as "tcp://10.0.0.1:8786".
     """
-    if executor not in EXECUTORS:
-        raise InputError(f"executor must be one of {', '.join(EXECUTORS)}, got {executor!r}. Leave it out for 'local'.")
+    check_executor(executor, scheduler)
     if executor == "dask":
         from journeyman.experiment.dask_cluster import dask_cluster
 
+        assert scheduler is not None
         with dask_cluster(scheduler) as cluster:
             yield cluster
         return
-    if scheduler is not None:
-        raise InputError(f"a scheduler must come with executor 'dask', got {scheduler!r} with {executor!r}. Add it.")
     if num_workers == 1:
         yield ThisProcess()
         return

@@ -31,8 +31,8 @@ class Display:
     def failed(self, job: Job, error: str, num_left: int) -> None:
         """Take that a cell failed, and how many of its steps will not be done."""
 
-    def refresh(self, running: Sequence[str], num_waiting: int) -> None:
-        """Take what runs now, and how many cells wait."""
+    def refresh(self, running: Sequence[str], num_waiting: int, trouble: str = "") -> None:
+        """Take what runs now, how many cells wait, and why nothing can go on."""
 
     def stopping(self) -> None:
         """Take that somebody wants it to stop."""
@@ -44,7 +44,7 @@ class Lines(Display):
     def __init__(self, missing: Sequence[Job], num_cells: int) -> None:
         self.num_cells, self.num_done = num_cells, num_cells - len(missing)
         self.steps_left = sum(job.num_steps for job in missing)
-        self.begin, self.steps_done = time.perf_counter(), 0
+        self.begin, self.steps_done, self.trouble = time.perf_counter(), 0, ""
 
     def say(self, text: str) -> None:
         """Say a line."""
@@ -81,6 +81,12 @@ class Lines(Display):
         """Say that it takes a moment."""
         self.say("Stopping after the steps in progress, which are kept. Press Ctrl-C again to stop at once.")
 
+    def refresh(self, running: Sequence[str], num_waiting: int, trouble: str = "") -> None:
+        """Say once why nothing can go on."""
+        if trouble and trouble != self.trouble:
+            self.say(f"Waiting: {trouble}")
+        self.trouble = trouble
+
     @property
     def rate(self) -> float:
         """Steps per second so far."""
@@ -102,8 +108,9 @@ class Bar(Lines):
         """Say a line above the bar."""
         self.live.console.print(text, highlight=False, markup=False)
 
-    def refresh(self, running: Sequence[str], num_waiting: int) -> None:
+    def refresh(self, running: Sequence[str], num_waiting: int, trouble: str = "") -> None:
         """Draw how far it is."""
+        super().refresh(running, num_waiting, trouble)
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
@@ -120,7 +127,9 @@ class Bar(Lines):
         now = [f"running: {text}" for text in running[:MAX_SHOWN]]
         if len(running) > MAX_SHOWN:
             now.append(f"and {len(running) - MAX_SHOWN} more")
-        if not running and num_waiting:
+        if trouble:
+            now = [f"waiting: {trouble}"]
+        elif not running and num_waiting:
             now = [f"{num_waiting} cells are run by other processes"]
         lines = [Text(f"  {text}", style="dim", overflow="ellipsis", no_wrap=True) for text in now]
         self.live.update(Group(title, bar, *lines))

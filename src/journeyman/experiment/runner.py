@@ -12,12 +12,13 @@ from typing import IO, Any
 
 from journeyman.errors import InputError
 from journeyman.experiment.course import Checkpoint, Job
-from journeyman.experiment.executors import Workers, workers
+from journeyman.experiment.executors import Workers, check_executor, workers
 from journeyman.experiment.interruption import first_interruption
 from journeyman.experiment.local_processes import check_script
 from journeyman.experiment.progress import Display, shown
 from journeyman.experiment.spec import Sweep
 from journeyman.experiment.store import Store, open_store
+from journeyman.extras import require
 from journeyman.types import real_number, whole_number
 
 CHECKPOINT_SECONDS = 10.0
@@ -106,6 +107,8 @@ def run_jobs(
         Whether to show how far it is, on the error stream.
     """
     whole_number(num_workers, "the number of workers", 1)
+    check_executor(executor, scheduler)
+    require("pyarrow", "tables")
     if not real_number(checkpoint_seconds, "checkpoint_seconds") >= 0.0:
         raise InputError(f"checkpoint_seconds must be at least 0, got {checkpoint_seconds}. 0 keeps every step.")
     if num_workers > 1:
@@ -167,7 +170,7 @@ class Runner:
                         self._take(future, self.running.pop(future))
                 elif waiting:
                     time.sleep(POLL_SECONDS)  # others are at work on all that is left
-                self.display.refresh([work.job.cell.text for work in self.running.values()], len(waiting))
+                self._show(len(waiting))
         return self.num_new
 
     def _fill(self, waiting: deque[Job]) -> None:
@@ -189,7 +192,12 @@ class Runner:
             self.display.resumed(min(max(checkpoint.num_steps, 0), job.num_steps))
             self._submit(Work(job, held, checkpoint))
 
+    def _show(self, num_waiting: int, *more: Work) -> None:
+        running = [work.job.cell.text for work in (*self.running.values(), *more)]
+        self.display.refresh(running, num_waiting, self.team.trouble())
+
     def _submit(self, work: Work) -> None:
+        self._show(0, work)  # a task of this process is done when it is handed out
         future = self.team.submit(work.job, work.checkpoint, seconds=self.seconds)
         self.running[future] = work
 
@@ -237,8 +245,9 @@ class Runner:
 
     def _keep_what_comes(self) -> None:
         """After an interruption: let steps in progress end, and keep them."""
-        wait(self.running)
+        while not all(future.done() for future in self.running) and not self.team.trouble():
+            wait(self.running, timeout=POLL_SECONDS)
         for future, work in self.running.items():
-            if self.team.error_of(future) is None:
+            if future.done() and self.team.error_of(future) is None:
                 work.checkpoint = future.result()
                 self._keep(work)

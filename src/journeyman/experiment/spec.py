@@ -1,39 +1,18 @@
-"""Sweep: an experiment grid, and the small TOML file that says it.
-
-    name = "forms of PAC-EIG"
-    steps = 40
-    seeds = 4                       # 0..3; or a list of them
-    worlds = ["random-8x8", {name = "random-grid", options = {size = 4}}]
-    queries = ["state", {kind = "trajectory", length = 5}]
-    inference = [{name = "smc", options = {num_particles = 500}}]
-    acquisitions = ["random", {name = "pac_eig", label = "PAC-EIG", options = {occupancy = false}}]
-
-Every combination is a cell. Everything is checked when the file is read, before any work, but for values of options
-that only the function understands which they are for.
-"""
+"""Sweep: an experiment grid, checked down to every combination before any work."""
 
 import reprlib
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from journeyman.acquisition import ACQUISITIONS
 from journeyman.errors import InputError
-from journeyman.experiment.cell import Cell, Choice, QueryKind, option_names
+from journeyman.experiment.cell import Cell, Choice, QueryKind
 from journeyman.experiment.metrics import METRICS
-from journeyman.experiment.suggestions import check_keys, checked_name, did_you_mean
-from journeyman.inference import INFERENCE, find_method
-from journeyman.learner.settings import plain
+from journeyman.experiment.suggestions import checked_name
 from journeyman.types import whole_number
-from journeyman.worlds import WORLDS, make_world
+from journeyman.worlds import make_world
 
-CHOICE_KEYS = ("name", "label", "options")
-QUERY_KEYS = ("kind", "length")
-KINDS = ("state", "trajectory")
 MAX_SEED = 2**31 - 1  # that the column of results can hold
-MAX_SEEDS = 100_000
 MAX_NUMBER = 1e18  # of an option
 
 
@@ -90,6 +69,19 @@ class Sweep:
             problem = make_world(world.name, self.seeds[0], **world.options).problem
             for cell in self._cells(world, self.seeds[0]):
                 cell.settings(seed=0).check_problem(problem)
+        self._check_different()
+
+    def _check_different(self) -> None:
+        """Refuse two names for one thing: it would be counted twice."""
+        known: dict[str, Cell] = {}
+        for world in self.worlds:
+            for cell in self._cells(world, self.seeds[0]):
+                twin = known.setdefault(cell.id, cell)
+                if twin is not cell:
+                    raise InputError(
+                        f"cells must differ in more than their labels, got {twin.text!r} and {cell.text!r}, which are "
+                        "the same. Remove one of them."
+                    )
 
     def cells(self) -> tuple[Cell, ...]:
         """Return all cells, all of one seed before the next: whenever one stops, the rest is a balanced table."""
@@ -115,64 +107,6 @@ class Sweep:
         return replace(self, **changes)
 
 
-def load_sweep(path: str | Path) -> Sweep:
-    """Return the sweep that a TOML file says.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or says something that cannot be done; the message names the key and the fix.
-    """
-    file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(f"a sweep must be a TOML file that can be read, got {str(path)!r}: {reason}.") from None
-    try:
-        return sweep_from_toml(text)
-    except InputError as error:
-        raise type(error)(f"{file.name}: {error}") from None
-
-
-def sweep_from_toml(text: str) -> Sweep:
-    """Return the sweep that the text of a TOML file says."""
-    try:
-        record = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"a sweep must be valid TOML, got a mistake: {error}. Mend that line.") from None
-    return sweep_from_record(record)
-
-
-def sweep_from_record(record: Mapping[str, Any]) -> Sweep:
-    """Return the sweep that plain data say, as read from TOML."""
-    known = [field.name for field in fields(Sweep)]
-    check_keys(record, known, "a sweep")
-    for key in ("name", "worlds", "acquisitions", "seeds", "steps"):
-        if key not in record:
-            raise InputError(f"a sweep must say its {key}, got none. Add a line such as: {EXAMPLES[key]}")
-    values: dict[str, Any] = dict(record)
-    values["worlds"] = _choices(record["worlds"], "worlds", "a world", WORLDS)
-    values["acquisitions"] = _choices(record["acquisitions"], "acquisitions", "an acquisition", ACQUISITIONS)
-    values["seeds"] = _seeds(record["seeds"])
-    if "inference" in record:
-        values["inference"] = _choices(record["inference"], "inference", "an inference method", INFERENCE)
-    if "queries" in record:
-        values["queries"] = tuple(_query(entry) for entry in _listed(record["queries"], "queries"))
-    if "metrics" in record:
-        values["metrics"] = tuple(_listed(record["metrics"], "metrics"))
-    return Sweep(**values)
-
-
-EXAMPLES = {
-    "name": 'name = "my comparison"',
-    "worlds": 'worlds = ["random-8x8"]',
-    "acquisitions": 'acquisitions = ["random", "pac_eig"]',
-    "seeds": "seeds = 4",
-    "steps": "steps = 40",
-}
-
-
 def _check_axis(axis: str, entries: Sequence[Any]) -> None:
     if not entries:
         raise InputError(f"{axis} must not be empty. Give at least one.")
@@ -192,66 +126,3 @@ def _check_finite(value: Any, what: str) -> None:
             _check_finite(item, what)
         elif isinstance(item, float | int) and not abs(item) <= MAX_NUMBER:
             raise InputError(f"{what} must be a number below {MAX_NUMBER:g}, got {reprlib.repr(item)}. Correct it.")
-
-
-def _listed(value: Any, key: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise InputError(f"{key} must be a list, got {value!r}. Write it in brackets: {key} = [...]")
-    return value
-
-
-def _seeds(value: Any) -> tuple[int, ...]:
-    if isinstance(value, list):
-        return tuple(value)
-    count = whole_number(value, "seeds", 1, "It is how many, or a list such as [0, 1, 7].")
-    if count > MAX_SEEDS:
-        raise InputError(f"seeds must be at most {MAX_SEEDS}, got {count}. It is how many; a list says which.")
-    return tuple(range(count))
-
-
-def _choices(value: Any, key: str, what: str, registry: Mapping[str, Any]) -> tuple[Choice, ...]:
-    return tuple(_choice(entry, key, what, registry) for entry in _listed(value, key))
-
-
-def _choice(entry: Any, key: str, what: str, registry: Mapping[str, Any]) -> Choice:
-    if isinstance(entry, str):
-        entry = {"name": entry}
-    if not isinstance(entry, Mapping) or "name" not in entry:
-        raise InputError(f"an entry of {key} must be a name or a table with a name, got {entry!r}.")
-    check_keys(entry, CHOICE_KEYS, f"an entry of {key}", hint_for_options=True)
-    name = checked_name(entry["name"], registry, what)
-    options = entry.get("options", {})
-    if not isinstance(options, Mapping):
-        raise InputError(f"options of {name!r} must be a table, got {options!r}. Write options = {{key = value}}.")
-    options = {option: plain(value, option) for option, value in options.items()}
-    check_keys(options, _option_names(key, name), f"options of {name!r}")
-    label = entry.get("label", _default_label(name, options))
-    if not (isinstance(label, str) and label.strip()):
-        raise InputError(f"the label of {name!r} must be a word or two, got {label!r}.")
-    return Choice(name, label, options)
-
-
-def _option_names(key: str, name: str) -> tuple[str, ...]:
-    if key == "worlds":
-        return option_names(name)
-    return ACQUISITIONS[name].options if key == "acquisitions" else find_method(name).options
-
-
-def _default_label(name: str, options: Mapping[str, Any]) -> str:
-    if not options:
-        return name
-    return f"{name} " + ", ".join(f"{option}={value}" for option, value in options.items())
-
-
-def _query(entry: Any) -> QueryKind:
-    if isinstance(entry, str):
-        entry = {"kind": entry}
-    if not isinstance(entry, Mapping) or "kind" not in entry:
-        raise InputError(f"an entry of queries must be a kind or a table with a kind, got {entry!r}.")
-    check_keys(entry, QUERY_KEYS, "an entry of queries")
-    if entry["kind"] not in KINDS:
-        raise InputError(
-            f"a kind of query must be one of {', '.join(KINDS)}, got {entry['kind']!r}. "
-            f"{did_you_mean(entry['kind'], KINDS)}"
-        )
-    return QueryKind(**entry)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from journeyman.experiment.statistics.curves import step_groups
-from journeyman.report.sweep_group import Shown
+from journeyman.report.sweep_group import Shown, no_regret_words
 from journeyman.report.sweep_styles import say_nothing_known
 from journeyman.types import FloatArray
 
@@ -26,7 +26,7 @@ def draw_step_bars(ax: "Axes", shown: Shown, epsilon: float) -> None:
     """
     known = shown.table[shown.table["normalised_regret"].notna()]
     if known.empty:
-        say_nothing_known(ax, "no instance is complete yet")
+        say_nothing_known(ax, no_regret_words(shown))
         return
     found = step_groups(known, "normalised_regret")
     spans = list(dict.fromkeys(zip(found["first_step"].tolist(), found["last_step"].tolist(), strict=True)))

@@ -77,8 +77,8 @@ def sweep_figures(
     """
     table = checked_table(table)
     chosen = checked_methods(table, methods)
-    checked_methods(table, reference)
-    checked_methods(table, None if baseline is None else [baseline])
+    checked_methods(table, reference, "reference methods")
+    checked_methods(table, None if baseline is None else [baseline], "the baseline")
     _check_formats(formats)
     folder = _made_folder(folder)
     written: list[Path] = []

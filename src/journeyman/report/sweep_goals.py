@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from journeyman.experiment.statistics.steps_to import exact_share, share_reached, steps_to
+from journeyman.experiment.statistics.steps_to import Share, exact_share, share_reached, steps_to
 from journeyman.experiment.statistics.table import numbers
 from journeyman.report.drawing import plain
 from journeyman.report.sweep_group import DELTA, EPSILON, Shown, shown_group
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 MAX_BANDS = 3  # more of them hide each other
+MARGIN = 0.03  # of the steps, on both sides: what is reached at the last one shall be seen
 
 
 def goals_figure(
@@ -66,6 +67,8 @@ def goals_figure(
 def _draw_shares(ax: "Axes", shown: Shown, column: str, limit: float | None, *, stays: bool) -> None:
     """Draw the share of instances that have reached one goal, a line of steps per method."""
     step_axis(ax, shown.last_step)
+    margin = MARGIN * max(shown.last_step, 1)
+    ax.set_xlim(-margin, max(shown.last_step, 1) + margin)
     known = shown.table[~np.isnan(numbers(shown.table, column))]
     if known.empty:
         say_nothing_known(ax, "not measured")
@@ -74,9 +77,11 @@ def _draw_shares(ax: "Axes", shown: Shown, column: str, limit: float | None, *, 
     for method in shown.methods:
         line = found[found["method"] == method]
         colour, style = shown.styles[method]
-        ax.step(line["step"], line["share"], where="post", color=colour, linestyle=style, linewidth=1.8, zorder=3)
+        steps = np.append(line["step"], line["step"].max() + margin)
+        share, low, high = (np.append(line[name], line[name].iloc[-1]) for name in Share._fields)
+        ax.step(steps, share, where="post", color=colour, linestyle=style, linewidth=1.8, zorder=3)
         if _has_bands(shown):
-            ax.fill_between(line["step"], line["low"], line["high"], step="post", color=colour, alpha=0.13, linewidth=0)
+            ax.fill_between(steps, low, high, step="post", color=colour, alpha=0.13, linewidth=0)
 
 
 def _has_bands(shown: Shown) -> bool:

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from journeyman.errors import InputError
+from journeyman.experiment.statistics.entropies import ESTIMATES
 from journeyman.experiment.statistics.regret import normalised_regret
 from journeyman.experiment.statistics.table import (
     CELL,
@@ -12,6 +15,7 @@ from journeyman.experiment.statistics.table import (
     checked_table,
     groups,
     method_names,
+    numbers,
     paper_methods,
     with_methods,
 )
@@ -47,6 +51,10 @@ class Shown(NamedTuple):
     def num_known(self, column: str) -> int:
         """Return on how many instances some method has some value of a column."""
         return int(self.table.loc[self.table[column].notna(), "seed"].nunique())
+
+    def num_infinite(self, column: str) -> int:
+        """Return on how many instances some method has an infinite value of a column."""
+        return int(self.table.loc[np.isinf(numbers(self.table, column)), "seed"].nunique())
 
     @property
     def last_step(self) -> int:
@@ -89,6 +97,18 @@ def with_normalised_regret(table: "DataFrame", reference: Sequence[str] | None) 
     """Return the results of one group with a column `normalised_regret`; see `reference_methods` for the default."""
     table = shown_group(table).table
     return table.assign(normalised_regret=normalised_regret(table, reference or reference_methods(table)))
+
+
+def no_entropy_words(table: "DataFrame") -> str:
+    """Return why there is no entropy to show: nobody looked, or no estimate could be made for all cells."""
+    return "not measured" if table[list(ESTIMATES)].isna().all(axis=None) else "the samples give no estimate"
+
+
+def no_regret_words(shown: Shown) -> str:
+    """Return why there is no mean of normalised regret to show."""
+    if shown.table["true_regret"].isna().all():
+        return "not measured"
+    return "infinite for every method" if shown.num_infinite("normalised_regret") else "no instance is complete yet"
 
 
 def query_words(query: str) -> str:

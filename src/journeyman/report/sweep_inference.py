@@ -11,7 +11,16 @@ from journeyman.experiment.statistics.entropies import ESTIMATES, entropy_column
 from journeyman.experiment.statistics.table import INSTANCE, checked_methods, checked_table, numbers, with_methods
 from journeyman.report.drawing import plain
 from journeyman.report.sweep_group import EPSILON, query_words
-from journeyman.report.sweep_styles import DASHED, DOTTED, Style, method_legend, new_figure, ordered_methods, step_axis
+from journeyman.report.sweep_styles import (
+    DASHED,
+    DOTTED,
+    Style,
+    method_legend,
+    new_figure,
+    ordered_methods,
+    step_axis,
+    wrapped_title,
+)
 from journeyman.report.words import counted
 
 if TYPE_CHECKING:
@@ -65,7 +74,7 @@ def inference_figure(table: "DataFrame", *, methods: Sequence[str] | None = None
     first = common.iloc[0]
     instances = counted(common[list(INSTANCE)].drop_duplicates()["seed"].nunique(), "instance")
     title = f"{first['world']}, {query_words(first['query'])}: inference methods on the same instances ({instances})"
-    figure.suptitle(plain(title), fontsize=11)
+    wrapped_title(figure, title)
     method_legend(figure, styles, {})
     return figure
 

@@ -13,7 +13,7 @@ from journeyman.extras import require
 from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing import add_legend, draw_bars, draw_cells, plain
 from journeyman.report.sweep_group import Shown, shown_group
-from journeyman.report.sweep_styles import new_figure
+from journeyman.report.sweep_styles import new_figure, wrapped_title
 from journeyman.types import FloatArray
 from journeyman.worlds import World, make_world
 
@@ -52,7 +52,7 @@ def query_map_figure(
     num_asked = min(first or shown.last_step, shown.last_step)
     asked = "query" if num_asked == 1 else f"{num_asked} queries"
     where = f"seed {seeds[0]}" if len(seeds) == 1 else f"average of {len(seeds)} seeds"
-    title = plain(f"{shown.title}: where the first {asked} were put, {where}")
+    title = f"{shown.title}: where the first {asked} were put, {where}"
     if mdp.grid is None:
         return _bars_figure(shown, mdp, counts, title)
     return _grid_figure(shown, world, counts, title)
@@ -122,7 +122,7 @@ def _grid_figure(shown: Shown, world: World, counts: dict[str, FloatArray], titl
     for ax in axes.flat[len(counts) :]:
         ax.set_visible(False)
     figure.colorbar(scale, ax=axes, label="queries per run", shrink=0.85 / num_rows, aspect=20, pad=0.01)
-    figure.suptitle(title, fontsize=11)
+    wrapped_title(figure, title)
     add_legend(figure, mdp, None)
     return figure
 
@@ -148,5 +148,5 @@ def _bars_figure(shown: Shown, mdp: FiniteMDP, counts: dict[str, FloatArray], ti
     axes[0].yaxis.set_major_locator(require("matplotlib.ticker", "plot").MaxNLocator(integer=True, nbins=3))
     axes[-1].set_xlabel("state")
     figure.supylabel("queries per run", fontsize=9)
-    figure.suptitle(title, fontsize=11)
+    wrapped_title(figure, title)
     return figure

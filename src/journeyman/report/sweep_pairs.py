@@ -10,8 +10,16 @@ from journeyman.experiment.statistics.entropies import entropy_column
 from journeyman.experiment.statistics.paired import paired_differences
 from journeyman.extras import require
 from journeyman.report.drawing import plain
-from journeyman.report.sweep_group import EPSILON, Shown, default_baseline, shown_group, with_normalised_regret
+from journeyman.report.sweep_group import (
+    EPSILON,
+    Shown,
+    default_baseline,
+    no_entropy_words,
+    shown_group,
+    with_normalised_regret,
+)
 from journeyman.report.sweep_styles import new_figure, say_nothing_known
+from journeyman.report.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +27,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SIGNIFICANCE = 0.05
+MAX_INTERVALS = 4  # between ticks: numbers with three decimals have room
 
 
 def pairs_figure(
@@ -80,17 +89,30 @@ def _draw_column(ax: "Axes", shown: Shown, column: str | None, baseline: str, en
     ax.set_xlabel("difference (left: better than the baseline)", fontsize=8.5)
     if column is None:
         ax.set_xticks([])
-        say_nothing_known(ax, "the samples give no estimate")
+        say_nothing_known(ax, no_entropy_words(shown.table))
         return
     found = paired_differences(shown.table, column, baseline, steps=(), average_to=end).set_index("method")
+    ax.set_title(f"{title}{_infinite_words(found)}", fontsize=10)
     others = [name for name in shown.methods if name != baseline]
     for row, method in enumerate(others):
         if method not in found.index or found.loc[method, "n"] == 0:
-            ax.annotate("no common instance", (0.5, row), xycoords=("axes fraction", "data"), fontsize=8, color="0.5")
+            is_infinite = method in found.index and found.loc[method, "num_infinite"] > 0
+            words = "infinite on every common instance" if is_infinite else "no common instance"
+            ax.annotate(words, (0.5, row), xycoords=("axes fraction", "data"), ha="center", fontsize=8, color="0.5")
             continue
         _draw_row(ax, row, found.loc[method], shown.styles[method].colour)
     ax.use_sticky_edges = False
     ax.margins(x=0.08)
+    ax.xaxis.set_major_locator(require("matplotlib.ticker", "plot").MaxNLocator(MAX_INTERVALS))
+
+
+def _infinite_words(found: "DataFrame") -> str:
+    """Return how many instances were left out because a value is infinite, as a line below a title; "" if none."""
+    fewest, most = int(found["num_infinite"].min()), int(found["num_infinite"].max())
+    if most == 0:
+        return ""
+    left_out = counted(most, "instance") if fewest == most else f"{fewest} to {most} instances per method"
+    return f"\nleft out because it is infinite: {left_out}"
 
 
 def _draw_row(ax: "Axes", row: int, found: Any, colour: str) -> None:

@@ -11,8 +11,17 @@ from journeyman.experiment.statistics.entropies import ESTIMATES, entropy_column
 from journeyman.experiment.statistics.regret import FIRST_STEPS
 from journeyman.report.drawing import plain
 from journeyman.report.sweep_bars import draw_step_bars
-from journeyman.report.sweep_group import DELTA, EPSILON, Shown, shown_group, with_normalised_regret
+from journeyman.report.sweep_group import (
+    DELTA,
+    EPSILON,
+    Shown,
+    no_entropy_words,
+    no_regret_words,
+    shown_group,
+    with_normalised_regret,
+)
 from journeyman.report.sweep_styles import legend_rows, method_legend, new_figure, say_nothing_known, step_axis
+from journeyman.report.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +75,7 @@ def results_figure(
     else:
         draw_curves(middle, shown, "normalised_regret")
         _stretch_small_regrets(middle)
-    middle.set_title(_regret_title(shown), fontsize=10)
+    middle.set_title(_regret_title(shown, has_bars=has_bars), fontsize=10)
     draw_curves(right, shown, "failure_chance")
     right.axhline(delta, color="0.4", linewidth=1, linestyle="--")
     right.annotate("delta", (1.01, delta), xycoords=("axes fraction", "data"), va="center", fontsize=8)
@@ -81,30 +90,34 @@ def results_figure(
 def _stretch_small_regrets(ax: "Axes") -> None:
     """Make the axis of regret logarithmic above 0.1 and linear below: it falls by orders of magnitude, down to 0."""
     ax.set_yscale("symlog", linthresh=LINEAR_BELOW, linscale=0.5)
-    top = ax.get_ylim()[1]
+    top = max(ax.get_ylim()[1], 1.0)
     ticks = [tick for tick in REGRET_TICKS if tick <= top]
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.set_yticks([], minor=True)
-    ax.set_ylim(-0.1 * LINEAR_BELOW, max(top, 1.0))  # a line at 0 shall not hide behind the frame
+    ax.set_ylim(-0.1 * LINEAR_BELOW, top)  # a line at 0 shall not hide behind the frame
 
 
-def _regret_title(shown: Shown) -> str:
-    """Return what the regret is measured by, and on how many instances if that is not on all."""
+def _regret_title(shown: Shown, *, has_bars: bool) -> str:
+    """Return what the regret is measured by, on how many instances if not on all, and on how many it is infinite."""
     title = f"true regret (1: average of methods and steps 1 to {min(FIRST_STEPS, shown.last_step)})"
     known, total = shown.num_known("normalised_regret"), shown.table["seed"].nunique()
-    return title if known == total else f"{title}\n{known} of {total} instances have all methods"
+    notes = [] if known in (0, total) else [f"{known} of {total} instances have all methods"]
+    if num_infinite := shown.num_infinite("normalised_regret"):
+        sign = "sign" if has_bars else "gap"
+        notes.append(f"infinite on {counted(num_infinite, 'instance')}: a {sign} where the mean is")
+    return "\n".join([title, *notes])
 
 
 def _draw_entropy(ax: "Axes", shown: Shown, estimate: str) -> None:
     """Draw the entropy by the estimate that suits the world."""
     column = entropy_column(shown.table, estimate)
-    ax.set_title(plain(f"posterior entropy in nats ({ESTIMATES[column] if column else 'no estimate'})"), fontsize=10)
+    ax.set_title(f"posterior entropy in nats{f' ({ESTIMATES[column]})' if column else ''}", fontsize=10)
     if column is not None:
         draw_curves(ax, shown, column)
         return
     step_axis(ax, shown.last_step)
     ax.set_yticks([])
-    say_nothing_known(ax, "the samples give no estimate")
+    say_nothing_known(ax, no_entropy_words(shown.table))
 
 
 def draw_curves(ax: "Axes", shown: Shown, column: str) -> None:
@@ -112,7 +125,7 @@ def draw_curves(ax: "Axes", shown: Shown, column: str) -> None:
     found = curves(shown.table, column)
     step_axis(ax, shown.last_step)
     if not np.isfinite(found["mean"]).any():
-        say_nothing_known(ax, "no instance is complete yet" if column == "normalised_regret" else "not measured")
+        say_nothing_known(ax, no_regret_words(shown) if column == "normalised_regret" else "not measured")
         return
     marker = "o" if shown.last_step <= MAX_MARKED_STEPS else None
     for method in shown.methods:

@@ -3,6 +3,7 @@
 Colours are those of Okabe and Ito and of Tol, which people with any colour vision tell apart; lines differ too.
 """
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,6 +42,7 @@ STYLES = {
 }
 SPARE = ("#44aa99", "#cc6677", "#6699cc", "#b8860b", "#8c6bb1", "#b15928", "#1b7837", "#dd3497")
 LEGEND_COLUMNS = 7
+CHARACTERS_PER_INCH = 11.5  # of titles, in letters of their size and usual width
 SPARE_LINES = ("-", DASHED, DASH_DOTTED, DOTTED)
 
 
@@ -97,6 +99,12 @@ def step_axis(ax: "Axes", last_step: int) -> None:
 def say_nothing_known(ax: "Axes", text: str) -> None:
     """Write into an empty panel why it is empty."""
     ax.text(0.5, 0.5, plain(text), transform=ax.transAxes, ha="center", va="center", fontsize=9, color="0.4")
+
+
+def wrapped_title(figure: "Figure", title: str) -> None:
+    """Put a title above all panels, in as many lines as the width of the figure asks for."""
+    width = int(CHARACTERS_PER_INCH * figure.get_figwidth())
+    figure.suptitle("\n".join(textwrap.wrap(plain(title), width)), fontsize=11)
 
 
 def new_figure(width: float, height: float, layout: str = "constrained") -> "Figure":

@@ -189,8 +189,8 @@ def print_run(console: Console, sweep: Sweep, report: SweepReport) -> None:
     """Print how a run ended: cells finished, new and failed, and how long it took."""
     rows = {"finished": f"{report.num_finished} of {counted(report.num_cells, 'cell')}"}
     others = report.num_finished - report.num_new
-    earlier = f"; {others} were there before" if others and report.num_new else ""
-    rows["in this run"] = f"{report.num_new or 'none'}{earlier}"
+    elsewhere = f"; {others} by earlier or other runs" if others and report.num_new else ""
+    rows["in this run"] = f"{report.num_new or 'none'}{elsewhere}"
     if report.failed:
         rows["failed"] = str(len(report.failed))
     rows["time"] = duration(report.seconds)
@@ -234,10 +234,17 @@ def summary_table(rows: Sequence[SummaryRow], epsilon: float) -> Table:
 def mean_texts(means: Sequence[Mean]) -> list[str]:
     """Return means with their standard errors, all with as many decimals: two digits of the largest error or more."""
     errors = [mean.standard_error for mean in means if mean.standard_error > 0.0]
-    sizes = errors or [abs(mean.mean) / 10.0 for mean in means if math.isfinite(mean.mean) and mean.mean]
-    digits = 1 - math.floor(math.log10(max(sizes))) if sizes else 0
-    decimals = 0 if digits < 1 else min(max(digits, 2), 4)  # at least two: small errors stand beside large ones
+    others = [abs(mean.mean) / 10.0 for mean in means if math.isfinite(mean.mean) and not mean.standard_error > 0.0]
+    sizes = [size for size in (*errors, *others) if size]
+    digits = _decimals(max(errors or sizes, default=10.0))
+    least = 2 if digits >= 1 else min(_decimals(min(sizes, default=10.0)), 2)  # small errors stand beside large ones
+    decimals = min(max(digits, least, 0), 4)
     return [_mean_text(mean, decimals) for mean in means]
+
+
+def _decimals(size: float) -> int:
+    """Return the decimals that two digits of a number have; not positive from 10 on."""
+    return 1 - math.floor(math.log10(size))
 
 
 def _mean_text(mean: Mean, decimals: int) -> str:

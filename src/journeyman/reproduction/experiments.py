@@ -69,7 +69,7 @@ def sweep_of(
     else:
         choice = Choice("smc", "smc", {"num_particles": size.num_particles})
     return sweep.with_changes(
-        seeds=sweep.seeds[: size.num_seeds if num_seeds is None else num_seeds],
+        seeds=tuple(range(size.num_seeds if num_seeds is None else num_seeds)),
         steps=min(sweep.steps, size.num_steps),
         inference=(choice,),
     )

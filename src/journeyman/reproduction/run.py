@@ -7,20 +7,20 @@ figure-1/, failure-modes/, bounds/, timing/   the other parts
 """
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from journeyman.errors import InputError
 from journeyman.experiment import METRICS, Sweep, SweepReport, run_sweep
-from journeyman.experiment.results import joined, to_frame, write_table
+from journeyman.experiment.results import held_in, joined, to_frame, write_table
 from journeyman.experiment.store import open_store
 from journeyman.experiment.suggestions import checked_name
 from journeyman.experiment.table import arrow_table
 from journeyman.files import whole_file
 from journeyman.report.figures import FORMATS
-from journeyman.reproduction.experiments import EXPERIMENTS, SCALES, sweep_of
+from journeyman.reproduction.experiments import EXPERIMENTS, INFERENCE, SCALES, sweep_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -50,6 +50,7 @@ class Plan:
         """Check the names."""
         checked_name(self.part, (*PARTS, ALL), "a part of the paper")
         checked_name(self.scale, SCALES, "a scale")
+        checked_name(self.inference, INFERENCE, "inference")
         for ending in self.formats:
             checked_name(ending, FORMATS, "a format of pictures")
 
@@ -57,6 +58,11 @@ class Plan:
     def parts(self) -> tuple[str, ...]:
         """Names of the parts, all of them for "all"."""
         return tuple(PARTS) if self.part == ALL else (self.part,)
+
+    @property
+    def num_instances(self) -> int:
+        """Instances of each world."""
+        return self.num_seeds or SCALES[self.scale].num_seeds
 
     @property
     def experiments(self) -> tuple[str, ...]:
@@ -125,8 +131,7 @@ def _write_asides(plan: Plan, done: Reproduction, say: Callable[[str], None]) ->
     if "figure-1" in plan.parts:
         from journeyman.reproduction.task_figure import write_figure_1
 
-        seeds = range(plan.num_seeds or SCALES[plan.scale].num_seeds)
-        _tell(done, say, write_figure_1(plan.out / "figure-1", seeds, formats=plan.formats))
+        _tell(done, say, write_figure_1(plan.out / "figure-1", range(plan.num_instances), formats=plan.formats))
     if "failure-modes" in plan.parts:
         from journeyman.reproduction.failure_modes import write_failure_modes
 
@@ -140,13 +145,13 @@ def _write_results(plan: Plan, done: Reproduction, say: Callable[[str], None]) -
     from journeyman.reproduction.timing_table import write_timing
 
     for name in plan.experiments:
-        frame = experiment_frame(plan, name)
-        if frame.empty:
+        if experiment_frame(plan, name).empty:
             continue
         done.paths.append(write_experiment_table(plan, name))
         if name in plan.parts:
-            done.paths += sweep_figures(frame, plan.out / "figures", formats=plan.formats)
-    everything = all_results(plan)
+            both = results(plan, [name], INFERENCE)  # to see whether the way of inference makes a difference
+            done.paths += sweep_figures(both, plan.out / "figures", formats=plan.formats)
+    everything = results(plan, plan.experiments, [plan.inference])
     if everything.empty:
         return
     if "bounds" in plan.parts:
@@ -160,29 +165,29 @@ def _tell(done: Reproduction, say: Callable[[str], None], written: Any) -> None:
     say(written.text)
 
 
-def result_sweeps(plan: Plan, name: str) -> list[Sweep]:
-    """Return the sweeps of an experiment whose cells belong into its table: all seeds of the scale."""
-    kinds = (False,) if plan.inference == "published" else (False, True)
-    return [sweep_of(name, plan.scale, beyond=beyond, inference=plan.inference) for beyond in kinds]
+def result_sweeps(plan: Plan, name: str, inference: str) -> list[Sweep]:
+    """Return the sweeps of an experiment whose cells belong into its table."""
+    num_seeds = max(plan.num_instances, SCALES[plan.scale].num_seeds)
+    kinds = (False,) if inference == "published" else (False, True)
+    return [sweep_of(name, plan.scale, beyond=beyond, inference=inference, num_seeds=num_seeds) for beyond in kinds]
+
+
+def results(plan: Plan, names: Iterable[str], inferences: Iterable[str]) -> "DataFrame":
+    """Return the finished cells of experiments: the paper's methods, and those beyond it."""
+    store = open_store(plan.out)
+    sweeps = [sweep for name in names for inference in inferences for sweep in result_sweeps(plan, name, inference)]
+    return to_frame(joined([arrow_table(sweep, store) for sweep in sweeps]))
 
 
 def experiment_frame(plan: Plan, name: str) -> "DataFrame":
-    """Return the finished cells of an experiment: the paper's methods, and those beyond it."""
-    store = open_store(plan.out)
-    return to_frame(joined([arrow_table(sweep, store) for sweep in result_sweeps(plan, name)]))
-
-
-def all_results(plan: Plan) -> "DataFrame":
-    """Return the finished cells of all experiments of the plan."""
-    store = open_store(plan.out)
-    parts = [arrow_table(sweep, store) for name in plan.experiments for sweep in result_sweeps(plan, name)]
-    return to_frame(joined(parts))
+    """Return the finished cells of an experiment by the plan's inference."""
+    return results(plan, [name], [plan.inference])
 
 
 def write_experiment_table(plan: Plan, name: str) -> Path:
     """Write the finished cells of an experiment to one compact file."""
     store = open_store(plan.out)
-    parts = [arrow_table(sweep, store, is_compact=True) for sweep in result_sweeps(plan, name)]
+    parts = [arrow_table(sweep, store, is_compact=True) for sweep in result_sweeps(plan, name, plan.inference)]
     ending = "-published" if plan.inference == "published" else ""
     path = plan.out / "tables" / f"{name}{ending}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -195,6 +200,8 @@ def adopt_tables(tables: str | Path, out: str | Path) -> list[Path]:
     files = sorted(Path(tables).glob("*.parquet"))
     if not files:
         raise InputError(f"tables must be a folder with Parquet files, got none in {str(tables)!r}. Check the path.")
+    for file in files:
+        held_in(file)  # says what is wrong before anything is copied
     store, adopted = open_store(out), []
     for file in files:
         adopted.append(store.path / "results" / f"adopted-{file.name}")

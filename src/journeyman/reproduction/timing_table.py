@@ -182,4 +182,5 @@ def machine_table(machine: Machine) -> ResultTable:
         ("system", machine.system),
         *machine.versions,
     ]
-    return ResultTable("timing-machine", "Machine", ("what", "value"), tuple(rows))
+    note = "Cells that were run elsewhere, on a cluster or taken from tables, are among the times above all the same."
+    return ResultTable("timing-machine", "Machine", ("what", "value"), tuple(rows), (note,))

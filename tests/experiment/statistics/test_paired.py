@@ -63,6 +63,9 @@ def test_only_finite_pairs_count():
     assert compared(cells)["n"].tolist() == [0, 1, 2]
     assert compared(cells)["difference"].tolist()[1:] == [3.0, -2.5]
     assert np.isnan(compared(cells)["difference"].iloc[0])
+    # Seed 1 is infinite at step 1 and so on average; missing values, as of seed 0, are not infinite.
+    assert compared(cells)["num_infinite"].tolist() == [1, 1, 0]
+    assert compared()["num_infinite"].tolist() == [0, 0, 0]
 
 
 def test_p_values_are_corrected_for_the_number_of_methods():
@@ -81,7 +84,7 @@ def test_groups_without_the_baseline_are_left_out():
 
 
 def test_what_cannot_be_compared_is_said():
-    with pytest.raises(InputError, match=r"got 'bass'\. It has: a, base"):
+    with pytest.raises(InputError, match=r"the baseline must be in the table, got 'bass'\. It has: a, base"):
         paired_differences(by_hand("x", CELLS), "x", "bass")
     with pytest.raises(InputError, match="another method beside the baseline 'base'"):
         paired_differences(by_hand("x", {("base", 0): [1, 2]}), "x", "base")

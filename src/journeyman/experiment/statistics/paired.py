@@ -73,7 +73,8 @@ def paired_differences(
     -------
     A table with the labels of group and method, `baseline`, `first_step`, `last_step`, `span` (in words), and
 
-    - `n`: instances; `method_mean`, `baseline_mean`, and `difference`, the mean of method minus baseline;
+    - `n`: instances; `num_infinite`: those left out because a value is infinite; `method_mean`, `baseline_mean`,
+      and `difference`, the mean of method minus baseline;
     - `student_low`, `student_high`: 95 % interval of the difference by Student's t (NaN for n < 2);
     - `bootstrap_low`, `bootstrap_high`: the same by BCa bootstrap over instances (NaN for n < 6);
     - `p`: two-sided p-value of random signs, exact for n <= 20, so never below 2 / 2^n; `p_holm`: corrected for
@@ -84,7 +85,7 @@ def paired_differences(
     Where all differences are equal, both intervals have no width: then the number of instances says how sure it is.
     """
     table = checked_table(table, column)
-    checked_methods(table, [baseline])
+    checked_methods(table, [baseline], "the baseline")
     chosen = [name for name in checked_methods(table, methods) if name != baseline]
     _check_average_to(average_to, int(table["step"].max()))
     rows: list[dict[str, Any]] = []
@@ -102,7 +103,7 @@ def paired_differences(
                     "baseline": baseline,
                     **span._asdict(),
                     "span": span.words,
-                    **_compare(*_pairs(values, method, baseline), lower_is_better, num_resamples),
+                    **_compare(_pairs(values, method, baseline), lower_is_better, num_resamples),
                 }
                 for method in chosen
                 if method in present
@@ -134,16 +135,17 @@ def _spans(wide: "DataFrame", steps: Sequence[int], average_to: int | None) -> I
             yield Span(step, step)
 
 
-def _pairs(values: Any, method: str, baseline: str) -> tuple[FloatArray, FloatArray]:
-    """Return the values of method and baseline `[n]` on the instances where both are finite."""
+def _pairs(values: Any, method: str, baseline: str) -> FloatArray:
+    """Return the values of method and baseline `[instances, 2]` where both are known; they may be infinite."""
     both = values.xs(method, level="method").to_frame("method").join(values.xs(baseline, level="method").rename("base"))
-    pairs = both.to_numpy(dtype=np.float64)
-    pairs = pairs[np.isfinite(pairs).all(axis=1)]
-    return pairs[:, 0], pairs[:, 1]
+    pairs: FloatArray = both.to_numpy(dtype=np.float64)
+    return pairs[~np.isnan(pairs).any(axis=1)]
 
 
-def _compare(ours: FloatArray, theirs: FloatArray, lower_is_better: bool, num_resamples: int) -> dict[str, float]:
-    """Return what paired values `[n]` tell about their difference."""
+def _compare(pairs: FloatArray, lower_is_better: bool, num_resamples: int) -> dict[str, float]:
+    """Return what paired values `[instances, 2]` tell about their difference, where both are finite."""
+    is_finite = np.isfinite(pairs).all(axis=1)
+    ours, theirs = pairs[is_finite].T
     differences = ours - theirs
     rounding = TIE_TOLERANCE * (1.0 + np.maximum(np.abs(ours), np.abs(theirs)))
     differences = np.where(np.abs(differences) <= rounding, 0.0, differences)
@@ -152,6 +154,7 @@ def _compare(ours: FloatArray, theirs: FloatArray, lower_is_better: bool, num_re
     has_some = len(differences) > 0
     return {
         "n": len(differences),
+        "num_infinite": int(np.count_nonzero(~is_finite)),
         "method_mean": float(ours.mean()) if has_some else np.nan,
         "baseline_mean": float(theirs.mean()) if has_some else np.nan,
         "difference": float(differences.mean()) if has_some else np.nan,

@@ -93,7 +93,7 @@ def query_overlap(
     A table with a row per method and instance: labels, `baseline`, `num_queries`, and the fields of `Overlap`.
     """
     asked = _asked(table, first)
-    checked_methods(table, [baseline])
+    checked_methods(table, [baseline], "the baseline")
     others = [name for name in checked_methods(table, methods) if name != baseline]
     sequences = asked.sort_values("step").groupby(list(CELL), observed=True, sort=True)["state"].agg(list)
     rows = []

@@ -48,7 +48,7 @@ def normalised_regret(
     instances that are incomplete: where a reference method of the group, or one of its first steps, is missing.
     """
     table = checked_table(table, "true_regret")
-    reference = method_names(table) if methods is None else checked_methods(table, methods)
+    reference = method_names(table) if methods is None else checked_methods(table, methods, "reference methods")
     first_steps = whole_number(first_steps, "first_steps", 1)
     scale = _scales(table, reference, first_steps)
     regret = numbers(table, "true_regret")

@@ -90,16 +90,16 @@ def paper_methods(query: str) -> tuple[str, ...]:
     return PAPER_TRAJECTORY_METHODS if query.startswith("trajectory") else PAPER_METHODS
 
 
-def checked_methods(table: "DataFrame", methods: Sequence[str] | None) -> tuple[str, ...]:
-    """Return `methods` if they all occur in the table; all of the table by default."""
+def checked_methods(table: "DataFrame", methods: Sequence[str] | None, what: str = "methods") -> tuple[str, ...]:
+    """Return `methods` if they all occur in the table; all of the table by default. `what` they are, for errors."""
     present = method_names(table)
     if methods is None:
         return present
     if isinstance(methods, str) or not methods:
-        raise InputError(f"methods must be a list of at least one name, got {methods!r}. Put it in brackets.")
+        raise InputError(f"{what} must be a list of at least one name, got {methods!r}. Put it in brackets.")
     for method in methods:
         if method not in present:
-            raise InputError(f"methods must be in the table, got {method!r}. It has: {', '.join(present)}.")
+            raise InputError(f"{what} must be in the table, got {method!r}. It has: {', '.join(present)}.")
     return tuple(dict.fromkeys(methods))
 
 
