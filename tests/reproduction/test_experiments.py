@@ -59,5 +59,5 @@ def test_misspelt_names(arguments, hint):
 
 
 def test_scales_grow():
-    sizes = [(scale.num_seeds, scale.num_steps, scale.num_particles) for scale in SCALES.values()]
+    sizes = [(scale.num_seeds, scale.num_steps, scale.smc["num_particles"]) for scale in SCALES.values()]
     assert sizes == sorted(sizes)

@@ -1,7 +1,9 @@
 """The paper's experiments: their sweeps, at the scale that is wanted."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 from journeyman.experiment import Choice, Sweep, sweep_from_toml
 from journeyman.experiment.suggestions import checked_name
@@ -28,18 +30,18 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 @dataclass(frozen=True)
 class Scale:
-    """How much of an experiment is run: instances, answers each, particles of SMC."""
+    """How much of an experiment is run: instances, answers each, and options of SMC."""
 
     summary: str
     num_seeds: int
     num_steps: int
-    num_particles: int
+    smc: Mapping[str, Any]
 
 
 SCALES: dict[str, Scale] = {
-    "smoke": Scale("shows that it runs", 2, 3, 200),
-    "quick": Scale("shows what to expect, in minutes", 4, 40, 500),
-    "paper": Scale("the published size, in hours", 16, 150, 1000),
+    "smoke": Scale("shows that it runs", 2, 3, {"num_particles": 200}),
+    "quick": Scale("shows what to expect, in minutes", 4, 40, {"num_particles": 500, "ess_threshold": 0.3}),
+    "paper": Scale("the published size, in hours", 16, 150, {"num_particles": 1000}),
 }
 
 
@@ -67,7 +69,7 @@ def sweep_of(
     if inference == "published":
         choice = Choice(experiment.method, "published", {"preset": experiment.preset})
     else:
-        choice = Choice("smc", "smc", {"num_particles": size.num_particles})
+        choice = Choice("smc", "smc", size.smc)
     return sweep.with_changes(
         seeds=tuple(range(size.num_seeds if num_seeds is None else num_seeds)),
         steps=min(sweep.steps, size.num_steps),

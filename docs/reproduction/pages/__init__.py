@@ -1,0 +1,1 @@
+"""Pages about the reproduction: numbers from the committed tables, verdicts by stated rules, and their text."""

@@ -1,0 +1,107 @@
+"""Evidence for choosing a function: ranks on the same instances, and who is not shown to be worse than the best."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pandas import DataFrame
+
+from journeyman.experiment.statistics.table import by_step
+from pages.comparing import ENTROPY, FAILURE, MIN_INSTANCES, REGRET, Difference, Measure, differences
+from pages.sources import NUM_STEPS, Sources, num_instances
+
+OURS = ("expected_regret", "regret_pac", "optimal_action_value")
+CANDIDATES = (
+    "random",
+    "action entropy",
+    "policy entropy",
+    "ActiveVaR",
+    "Reward-EIG",
+    "PAC-EIG",
+    "nuPAC-EIG",
+    *OURS,
+)
+BUDGETS = (10, 20, 30, 50, NUM_STEPS)
+OVERALL = 0  # as a budget: the average over all steps
+GOALS = {"policy": (FAILURE, REGRET), "reward": (ENTROPY,)}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The best function in one setting, for one measure and budget.
+
+    Parameters
+    ----------
+    ranks
+        Mean rank over instances by method, the best first.
+    against
+        The other methods minus the best on the same instances, in the order of ranks.
+    """
+
+    experiment: str
+    measure: Measure
+    budget: int
+    n: int
+    ranks: dict[str, float]
+    against: tuple[Difference, ...]
+
+    @property
+    def best(self) -> str:
+        """The method with the lowest mean rank."""
+        return next(iter(self.ranks))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there are instances enough for a statement."""
+        return self.n >= MIN_INSTANCES
+
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """Methods that are not shown to be worse than the best."""
+        return tuple(item.method for item in self.against if not item.is_worse)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the best beats the runner-up: the 95 % interval of their difference lies above 0."""
+        return self.is_known and bool(self.against) and self.against[0].is_worse
+
+
+def all_choices(sources: Sources) -> list[Choice]:
+    """Return the best function for each setting, measure and budget that has results."""
+    found = []
+    for name in sources.tables:
+        table = candidates_table(sources, name)
+        if table is None:
+            continue
+        for measures in GOALS.values():
+            for measure in measures:
+                found += [choice(name, table, measure, budget) for budget in (OVERALL, *BUDGETS)]
+    return found
+
+
+def candidates_table(sources: Sources, name: str) -> DataFrame | None:
+    """Return the rows of the candidates on the instances that all have finished; the paper's alone if others lag."""
+    present = [method for method in CANDIDATES if method in set(sources.tables[name]["method"])]
+    everyone = sources.complete(name, present)
+    published = sources.complete(name, [method for method in present if method not in OURS])
+    return everyone if num_instances(everyone) >= min(MIN_INSTANCES, num_instances(published)) else published
+
+
+def choice(name: str, table: DataFrame, measure: Measure, budget: int) -> Choice:
+    """Rank the methods of a table at a step, or by their average over all steps."""
+    wide = by_step(table, measure.column)
+    values = wide.loc[:, 1:].mean(axis=1) if budget == OVERALL else wide[budget]
+    by_method = values.droplevel(["world", "query", "inference"]).unstack("method")
+    by_method = by_method[np.isfinite(by_method).all(axis=1)]
+    ranks = by_method.round(9).rank(axis=1).mean().sort_values(kind="stable")
+    against = _against(table, measure, budget, list(ranks.index))
+    return Choice(name, measure, budget, len(by_method), {str(key): float(ranks[key]) for key in ranks.index}, against)
+
+
+def _against(table: DataFrame, measure: Measure, budget: int, order: Sequence[str]) -> tuple[Difference, ...]:
+    """Compare all methods with the first."""
+    if len(order) < 2:
+        return ()
+    found = differences(table, measure, order[1:], order[0], steps=[] if budget == OVERALL else [budget])
+    here = {item.method: item for item in found if item.span.startswith("average") == (budget == OVERALL)}
+    return tuple(here[method] for method in order[1:])

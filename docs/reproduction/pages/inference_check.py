@@ -1,0 +1,98 @@
+"""Warm sequential Monte Carlo beside the paper's inference: the same seeds and methods, curves compared."""
+
+import numpy as np
+from pandas import DataFrame
+
+from journeyman.experiment.statistics import entropy_column
+from journeyman.experiment.statistics.entropies import ESTIMATES
+from journeyman.experiment.statistics.paired_tests import student_interval
+from journeyman.report.words import counted
+from pages.numbers import NumberTable, interval_cell
+from pages.sources import NUM_STEPS, TITLES, Sources
+from pages.steps import at_step
+
+STEPS = (10, 20, 30, 50, 100, NUM_STEPS)
+SHOWN = (10, 30, 50, NUM_STEPS)
+COMMAND = "journeyman reproduce all --scale paper --inference published --seeds 2"
+
+
+def inference_section(sources: Sources) -> tuple[str, tuple[NumberTable, ...]]:
+    """Return what to say about the inference, and the numbers; a table per experiment that has both."""
+    tables = []
+    for name, published in sources.published.items():
+        if name in sources.tables:
+            frame = compared_frame(sources.tables[name], published)
+            if len(frame):
+                tables.append(_table(name, frame))
+    if not tables:
+        text = f"There are no results of the published inference yet. They are made by `{COMMAND}`."
+        return text, ()
+    text = (
+        "All claims above rest on `smc`: particles that are carried on from answer to answer. The paper sampled anew "
+        "after every answer, with Markov chains of 100 warm-up and 200 to 1000 further draws, every other one kept. "
+        "Both are run here on the same instances with the same expert. A pair is one method on one seed; a "
+        "difference is smc minus published, mean over pairs with Student's 95 % interval. Pairs of one seed share "
+        "the instance, so the interval is somewhat too narrow. Queries differ as soon as one choice does, so single "
+        "runs part; averages should not. Entropy is by the paper's estimate for that world, which is biased by an "
+        "amount that depends on the number of draws and on how they are correlated ([how much](../entropy-bias.md)): "
+        f"there a difference is expected. More seeds: `{COMMAND}` with a larger number."
+    )
+    return text, tuple(tables)
+
+
+def compared_frame(smc: DataFrame, published: DataFrame) -> DataFrame:
+    """Return means of both, and their mean difference, for the pairs of seed and method that both have."""
+    keys = ["method", "seed"]
+    both = smc[keys].drop_duplicates().merge(published[keys].drop_duplicates())
+    entropy = entropy_column(published, "paper")
+    measures = {"P[regret > 0.1]": "failure_chance", "true regret": "true_regret"}
+    if entropy is not None:
+        measures[f"entropy, {ESTIMATES[entropy]}"] = entropy
+    rows = []
+    for words, column in measures.items():
+        for step in STEPS:
+            pairs = np.array([_pair(smc, published, column, step, *key) for key in both.itertuples(index=False)])
+            pairs = pairs.reshape(-1, 2)
+            pairs = pairs[np.isfinite(pairs).all(axis=1)]
+            if not len(pairs):
+                continue
+            difference = pairs[:, 0] - pairs[:, 1]
+            low, high = student_interval(difference)
+            rows.append(
+                {
+                    "measure": words,
+                    "step": step,
+                    "num_pairs": len(pairs),
+                    "num_seeds": int(both["seed"].nunique()),
+                    "smc": float(pairs[:, 0].mean()),
+                    "published": float(pairs[:, 1].mean()),
+                    "difference": float(difference.mean()),
+                    "low": low,
+                    "high": high,
+                    "mean_distance": float(np.abs(difference).mean()),
+                }
+            )
+    return DataFrame(rows)
+
+
+def _pair(smc: DataFrame, published: DataFrame, column: str, step: int, method: str, seed: int) -> tuple[float, float]:
+    values = [at_step(table, column, method, step) for table in (smc, published)]
+    return tuple(float(value.get(seed, np.nan)) for value in values)
+
+
+def _table(name: str, frame: DataFrame) -> NumberTable:
+    seeds, pairs = int(frame["num_seeds"].max()), int(frame["num_pairs"].max())
+    return NumberTable(
+        f"inference-{name}",
+        f"{TITLES[name]}: {counted(seeds, 'seed')}, {counted(pairs, 'pair')}",
+        frame,
+        {
+            "measure": "measure",
+            "step": "step",
+            "smc": "smc",
+            "published": "published",
+            "difference (95 %)": interval_cell("difference", "low", "high"),
+            "mean distance": "mean_distance",
+        },
+        frame[frame["step"].isin(SHOWN)],
+    )
