@@ -3,7 +3,7 @@ import multiprocessing
 import pytest
 
 from journeyman.errors import InputError
-from journeyman.files import lock, whole_file
+from journeyman.files import lock, made_folder, whole_file
 
 
 def test_a_file_is_replaced_when_it_is_whole(tmp_path):
@@ -57,3 +57,11 @@ def test_a_file_that_another_process_writes_is_refused(tmp_path):
         other.join(30)
     with path.open("a") as file:
         lock(file, path, "a result")
+
+
+def test_made_folder(tmp_path):
+    assert made_folder(tmp_path / "a" / "b", "pictures").is_dir()
+    assert made_folder(str(tmp_path / "a" / "b"), "pictures").is_dir()  # and again
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="pictures must go to a folder that can be made, got .*file"):
+        made_folder(tmp_path / "file", "pictures")

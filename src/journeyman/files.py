@@ -45,3 +45,16 @@ def lock(file: IO[Any], path: Path, what: str) -> None:
             f"{what} must be written by one process at a time, got {str(path)!r}, which another one has open. "
             "Wait for it, or choose another place."
         ) from None
+
+
+def made_folder(path: str | Path, what: str) -> Path:
+    """Return a folder, made if need be; `what` names the things that go there: "pictures must go to a folder ..."."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{what} must go to a folder that can be made, got {str(folder)!r}: {error.strerror or error}. "
+            "Choose another place."
+        ) from None
+    return folder

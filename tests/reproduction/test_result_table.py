@@ -90,5 +90,5 @@ def test_files(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="the folder for results must be one that can be made"):
+    with pytest.raises(InputError, match="results must go to a folder that can be made"):
         write_tables(tmp_path / "file" / "below", [TABLE])

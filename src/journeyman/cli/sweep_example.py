@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from journeyman.errors import InputError
-from journeyman.files import whole_file
+from journeyman.files import made_folder, whole_file
 
 EXAMPLE = """\
 # A sweep for journeyman: every world x query x inference x acquisition x seed below is a cell, one simulated run.
@@ -54,12 +54,6 @@ def write_sweep_example(path: Path, *, force: bool = False) -> None:
         raise InputError(
             f"an example must go to a new file, got {str(path)!r}, which exists. Choose another, or --force."
         )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"an example must go to a folder that can be made, got {str(path.parent)!r}: {error.strerror}. "
-            "Choose another place."
-        ) from None
+    made_folder(path.parent, "an example")
     with whole_file(path, "an example") as temporary:
         temporary.write_text(EXAMPLE.format(name=path), encoding="utf-8")

@@ -14,6 +14,7 @@ from journeyman.experiment.statistics.table import (
     paper_methods,
     with_methods,
 )
+from journeyman.files import made_folder
 from journeyman.report.figures import FORMATS, save_figure
 from journeyman.report.sweep_goals import goals_figure
 from journeyman.report.sweep_group import DELTA, EPSILON, default_baseline, reference_methods
@@ -80,7 +81,7 @@ def sweep_figures(
     checked_methods(table, reference, "reference methods")
     checked_methods(table, None if baseline is None else [baseline], "the baseline")
     _check_formats(formats)
-    folder = _made_folder(folder)
+    folder = made_folder(folder, "pictures")
     written: list[Path] = []
 
     def write(stem: str, name: str, figure: "Figure") -> None:
@@ -169,15 +170,3 @@ def _check_formats(formats: Sequence[str]) -> None:
     for ending in formats:
         if ending not in FORMATS:
             raise InputError(f"formats must be among {', '.join(FORMATS)}, got {ending!r}. Choose one of them.")
-
-
-def _made_folder(folder: str | Path) -> Path:
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"pictures must go to a folder that can be made, got {str(folder)!r}: {error.strerror or error}. "
-            "Choose another place."
-        ) from None
-    return folder

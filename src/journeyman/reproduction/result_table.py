@@ -12,8 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from journeyman.errors import InputError
-from journeyman.files import whole_file
+from journeyman.files import made_folder, whole_file
 from journeyman.report.words import plain_number
 
 Value = bool | int | float | str | None
@@ -124,7 +123,7 @@ def column_widths(table: ResultTable, width: int) -> list[int]:
 
 def write_tables(folder: str | Path, tables: Sequence[ResultTable]) -> Written:
     """Write one Markdown file with all tables, named as the first, and a CSV file for each; replaces older ones."""
-    place = checked_folder(folder)
+    place = made_folder(folder, "results")
     contents = {f"{tables[0].name}.md": markdown_text(tables)}
     contents |= {f"{table.name}.csv": csv_text(table) for table in tables}
     paths = []
@@ -133,16 +132,3 @@ def write_tables(folder: str | Path, tables: Sequence[ResultTable]) -> Written:
         with whole_file(paths[-1], "a table") as temporary:
             temporary.write_text(content, encoding="utf-8")
     return Written(paths, terminal_text(tables))
-
-
-def checked_folder(folder: str | Path) -> Path:
-    """Return a folder for results, which is made if it does not exist."""
-    place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the folder for results must be one that can be made, got {str(folder)!r}: {error.strerror}. "
-            "Choose another place."
-        ) from None
-    return place

@@ -12,12 +12,13 @@ import numpy as np
 from journeyman.acquisition import Scores
 from journeyman.errors import InputError
 from journeyman.extras import require
+from journeyman.files import made_folder
 from journeyman.report.drawing import add_legend, plain
 from journeyman.report.figures import checked_picture_path, save_figure, state_map
 from journeyman.report.score_map import draw_scores, scaled_scores, unit_words
 from journeyman.report.words import counted
 from journeyman.report.world_summary import summarise_world
-from journeyman.reproduction.result_table import ResultTable, Written, checked_folder, write_tables
+from journeyman.reproduction.result_table import ResultTable, Written, write_tables
 from journeyman.reproduction.task_belief import (
     NUM_HISTORIES,
     NUM_POINTS,
@@ -57,7 +58,7 @@ def write_figure_1(
     if not len(seeds):
         raise InputError("figure 1 must have at least one seed, got none. Use range(16) for the paper's number.")
     accuracy = {"num_points": num_points, "num_histories": num_histories}
-    place = checked_folder(folder)
+    place = made_folder(folder, "results")
     pictures = [checked_picture_path(place / f"figure-1.{ending}") for ending in formats]
     before = summarise_start(illustrate_task(seeds[0], 0, **accuracy))
     tasks = [illustrate_task(seed, num_demonstrations, **accuracy) for seed in seeds]
