@@ -63,5 +63,5 @@ def test_made_folder(tmp_path):
     assert made_folder(tmp_path / "a" / "b", "pictures").is_dir()
     assert made_folder(str(tmp_path / "a" / "b"), "pictures").is_dir()  # and again
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="pictures must go to a folder that can be made, got .*file"):
+    with pytest.raises(InputError, match=r"pictures must go to a folder that can be made, got .*file"):
         made_folder(tmp_path / "file", "pictures")
