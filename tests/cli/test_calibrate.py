@@ -1,9 +1,7 @@
 import json
-import sys
 
 import pytest
-
-from journeyman.cli import app as cli
+from cli.command import command
 
 QUICK = ("--world", "lopes-two-state", "--inference", "enumerate", "--demonstrations", "5")
 MAZE = """
@@ -20,20 +18,8 @@ def made():
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
     """Run `journeyman calibrate` in an empty folder; return exit code, stdout and stderr."""
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
-    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
-    for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run_command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["journeyman", "calibrate", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        output = capsys.readouterr()
-        return stop.value.code or 0, output.out, output.err
-
-    return run_command
+    return command(monkeypatch, capsys, "calibrate")
 
 
 def test_table_and_verdict(run):

@@ -1,30 +1,16 @@
 """`journeyman init` and `journeyman check`, as a user types them."""
 
 import json
-import sys
 
 import pytest
-
-from journeyman.cli import app as cli
+from cli.command import command
 
 
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
     """Run `journeyman` with these arguments in an empty folder; return exit code, stdout and stderr."""
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
-    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
-    for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run_command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["journeyman", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        output = capsys.readouterr()
-        return stop.value.code or 0, output.out, output.err
-
-    return run_command
+    return command(monkeypatch, capsys, columns=200)
 
 
 def test_init_then_check(run, tmp_path):

@@ -5,8 +5,8 @@ import sys
 
 import numpy as np
 import pytest
+from cli.command import command
 
-from journeyman.cli import app as cli
 from journeyman.cli.infer import ask_at_random
 from journeyman.inference import INFERENCE
 from journeyman.worlds import make_world
@@ -24,19 +24,7 @@ QUICK = {
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Run `journeyman infer` with these arguments; return exit code, stdout and stderr."""
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run_command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["journeyman", "infer", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        output = capsys.readouterr()
-        return stop.value.code or 0, output.out, output.err
-
-    return run_command
+    return command(monkeypatch, capsys, "infer")
 
 
 @pytest.mark.parametrize("method", INFERENCE)

@@ -9,8 +9,8 @@ import sys
 import time
 
 import pytest
+from cli.command import command
 
-from journeyman.cli import app as cli
 from journeyman.learner.run_folder import COLUMNS, open_run
 from journeyman.problem_files.example import write_example
 from journeyman.worlds import make_world
@@ -21,19 +21,7 @@ SMALL = ("--world", "random-grid", "--option", "size=3", "--set", "num_particles
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Run `journeyman run` with these arguments; return exit code, stdout and stderr."""
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run_command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["journeyman", "run", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        output = capsys.readouterr()
-        return stop.value.code or 0, output.out, output.err
-
-    return run_command
+    return command(monkeypatch, capsys, "run")
 
 
 def rows(folder):

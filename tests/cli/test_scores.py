@@ -1,29 +1,16 @@
 import json
 import struct
-import sys
 
 import pytest
+from cli.command import command
 
 from journeyman.acquisition import ACQUISITIONS
-from journeyman.cli import app as cli
 
 
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Run `journeyman` with these arguments; return exit code, stdout and stderr."""
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run_command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["journeyman", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        output = capsys.readouterr()
-        return stop.value.code or 0, output.out, output.err
-
-    return run_command
+    return command(monkeypatch, capsys)
 
 
 SMALL = ("random-grid", "--option", "size=3", "--demos", "2", "--threads", "1")

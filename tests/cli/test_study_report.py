@@ -1,10 +1,9 @@
 import json
-import sys
 
 import pytest
+from cli.command import command
 from report.html_checks import checked_page
 
-from journeyman.cli import app as cli
 from journeyman.study import Study
 from journeyman.worlds import make_world
 
@@ -12,17 +11,7 @@ from journeyman.worlds import make_world
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Run `journeyman` with these arguments; return exit code, stdout and stderr."""
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run_command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["journeyman", *[str(argument) for argument in arguments]])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        output = capsys.readouterr()
-        return stop.value.code or 0, output.out, output.err
-
-    return run_command
+    return command(monkeypatch, capsys)
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cli.command import command
 from cli.tiny_sweep import TINY
 
-from journeyman.cli import app as cli
 from journeyman.cli.sweep import checked_workers
 from journeyman.cli.sweep_results import PICTURES
 from journeyman.experiment import METRICS, Sweep, load_sweep, sweep_from_toml, sweep_table
@@ -33,21 +33,9 @@ WRONG = TINY.replace(
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
     """Run `journeyman sweep` in an empty folder with tiny.toml; return exit code, stdout and stderr."""
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
-    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
-    for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
-        monkeypatch.delenv(name, raising=False)
     (tmp_path / "tiny.toml").write_text(TINY, "utf-8")
-
-    def run_command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["journeyman", "sweep", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        output = capsys.readouterr()
-        return stop.value.code or 0, output.out, output.err
-
-    return run_command
+    return command(monkeypatch, capsys, "sweep")
 
 
 @pytest.fixture(scope="module")

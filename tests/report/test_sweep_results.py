@@ -156,7 +156,9 @@ def test_an_axis_without_regret_has_numbers_up_to_1(table):
 
 @pytest.mark.parametrize("num_steps", [0, 1])
 def test_hardly_any_steps(num_steps):
-    results_figure(made_table(num_steps=num_steps), regret="bars").canvas.draw()
+    figure = results_figure(made_table(num_steps=num_steps), regret="bars")
+    figure.canvas.draw()
+    assert len(figure.axes) == 3
 
 
 def test_wrong_tables_and_choices_are_said(table):

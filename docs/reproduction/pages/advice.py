@@ -6,21 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from pandas import DataFrame
 
-from journeyman.experiment.statistics.table import by_step
+from journeyman.experiment.statistics.table import PAPER_METHODS, by_step
 from pages.comparing import ENTROPY, FAILURE, MIN_INSTANCES, REGRET, Difference, Measure, differences
 from pages.sources import NUM_STEPS, Sources, num_instances
 
 OURS = ("expected_regret", "regret_pac", "optimal_action_value")
-CANDIDATES = (
-    "random",
-    "action entropy",
-    "policy entropy",
-    "ActiveVaR",
-    "Reward-EIG",
-    "PAC-EIG",
-    "nuPAC-EIG",
-    *OURS,
-)
+CANDIDATES = (*PAPER_METHODS, *OURS)
 BUDGETS = (10, 20, 30, 50, NUM_STEPS)
 OVERALL = 0  # as a budget: the average over all steps
 GOALS = {"policy": (FAILURE, REGRET), "reward": (ENTROPY,)}

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import signal
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -51,17 +52,17 @@ def process_task(job: Job, checkpoint: Checkpoint, **options: Any) -> Checkpoint
     return task(job, checkpoint, is_stopped_fn=lambda: bool(_flag.value), **options)
 
 
-class Workers:
+class Workers(ABC):
     """Workers that take tasks. Lost ones are replaced."""
 
     @property
+    @abstractmethod
     def num_slots(self) -> int:
         """How many tasks run at once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def submit(self, job: Job, checkpoint: Checkpoint, *, seconds: float) -> Future[Checkpoint]:
         """Hand out a task: go on with a cell for so long."""
-        raise NotImplementedError
 
     def error_of(self, future: Future[Checkpoint]) -> BaseException | None:
         """Return the error that a task ended with, None if it ended well."""
@@ -71,8 +72,8 @@ class Workers:
         """Whether an error says that a worker was lost, and not that its task is wrong."""
         return False
 
-    def stop(self) -> None:
-        """Let tasks end after the step that they are in, where they can be told."""
+    def stop(self) -> None:  # noqa: B027
+        """Let tasks end after the step that they are in; nothing happens where they cannot be told."""
 
     def trouble(self) -> str:
         """Say why nothing can go on now, and what would help; "" if all is well."""
