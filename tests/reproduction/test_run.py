@@ -4,8 +4,10 @@ import pandas as pd
 import pytest
 
 from journeyman.errors import InputError
+from journeyman.experiment.results import read_table, to_frame
+from journeyman.experiment.runner import jobs_of, run_jobs
 from journeyman.reproduction.experiments import sweep_of
-from journeyman.reproduction.run import Plan, adopt_tables, experiment_frame, reproduce, results
+from journeyman.reproduction.run import Plan, adopt_tables, reproduce, results, write_experiment_table
 
 
 @pytest.fixture(scope="module")
@@ -20,14 +22,14 @@ def test_the_papers_methods_come_first_and_all_are_finished(jail):
         (8, 8, True),
         (2, 2, True),
     ]
-    frame = experiment_frame(plan, "jail")
+    frame = results(plan, ["jail"], ["smc"])
     assert set(frame["method"]) == {"random", "action entropy", "Reward-EIG", "PAC-EIG", "nuPAC-EIG"}
     assert (frame.groupby("cell").size() == 4).all()
 
 
 def test_action_entropy_asks_in_the_jail(jail):
     plan, _ = jail
-    frame = experiment_frame(plan, "jail")
+    frame = results(plan, ["jail"], ["smc"])
     kinds = sweep_of("jail", "smoke").cells()[0].make_world().problem.mdp.grid.kinds
     asked = frame[(frame["method"] == "action entropy") & (frame["step"] > 0)]["state"]
     assert {kinds[state] for state in asked} == {"jail"}
@@ -51,7 +53,7 @@ def test_tables_of_an_earlier_run_are_not_run_again(jail, tmp_path):
     elsewhere = Plan("jail", tmp_path / "new", "smoke")
     done = reproduce(elsewhere, tables=plan.out / "tables", say=lambda text: None, progress=False)
     assert [report.num_new for report in done.reports] == [0, 0]
-    ours, theirs = experiment_frame(elsewhere, "jail"), experiment_frame(plan, "jail")
+    ours, theirs = results(elsewhere, ["jail"], ["smc"]), results(plan, ["jail"], ["smc"])
     pd.testing.assert_frame_equal(ours, theirs, rtol=1e-6, atol=1e-30)  # compact tables keep seven digits
 
 
@@ -81,8 +83,8 @@ def test_more_instances_than_the_scale_has(jail):
     more = Plan("jail", plan.out, "smoke", num_seeds=3)
     done = reproduce(more, say=lambda text: None, progress=False)
     assert [report.num_new for report in done.reports] == [4, 1]
-    assert set(experiment_frame(more, "jail")["seed"]) == {0, 1, 2}
-    assert set(experiment_frame(plan, "jail")["seed"]) == {0, 1}
+    assert set(results(more, ["jail"], ["smc"])["seed"]) == {0, 1, 2}
+    assert set(results(plan, ["jail"], ["smc"])["seed"]) == {0, 1}
 
 
 def test_both_ways_of_inference_are_compared(jail):
@@ -108,3 +110,23 @@ def test_a_foreign_table_is_refused_before_it_is_copied(jail, tmp_path):
 def test_folder_without_tables(tmp_path):
     with pytest.raises(InputError, match="Parquet"):
         adopt_tables(tmp_path, tmp_path / "out")
+
+
+def test_tables_hold_cells_with_fewer_steps_and_a_later_run_goes_on_with_them(tmp_path):
+    plan = Plan("jail", tmp_path / "first", "smoke", num_seeds=1)
+    (sweep,) = plan.sweeps(beyond=False)
+    run_jobs([job._replace(num_steps=1) for job in jobs_of([sweep])], plan.out, progress=False)
+    assert results(plan, ["jail"], ["smc"]).empty
+    path = write_experiment_table(plan, "jail")
+    held = to_frame(read_table(path))
+    assert held.groupby("method")["step"].max().to_dict() == dict.fromkeys(held["method"], 1)
+    later = Plan("jail", tmp_path / "second", "smoke", num_seeds=1)
+    reproduce(later, tables=path.parent, say=lambda text: None, progress=False)
+    whole = results(later, ["jail"], ["smc"])
+    begun = whole[(whole["step"] <= 1) & (whole["method"] != "nuPAC-EIG")]
+    assert (whole.groupby("method")["step"].max() == 3).all()
+    assert list(begun["state"].dropna()) == list(held["state"].dropna())
+
+
+def test_there_is_no_table_without_results(tmp_path):
+    assert write_experiment_table(Plan("jail", tmp_path, "smoke"), "jail") is None

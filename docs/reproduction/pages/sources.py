@@ -37,14 +37,16 @@ class Sources:
     calibration: Sequence[Mapping[str, Any]]
     independent: DataFrame | None = None
 
-    def complete(self, name: str, methods: Sequence[str]) -> DataFrame | None:
+    def complete(self, name: str, methods: Sequence[str], num_steps: int = NUM_STEPS) -> DataFrame | None:
         """Return the rows of `methods` on the instances that all of them have finished; None if there is no such one.
 
-        A cell is finished if it has all steps of the paper's scale.
+        A cell is finished if it has so many steps; further ones are left out. By default it is all of the paper's
+        scale: what is not in it was run to fewer.
         """
         table = self.tables.get(name)
         if table is not None:
-            table = table[table.groupby("cell")["step"].transform("max") >= NUM_STEPS]
+            table = table[table.groupby("cell")["step"].transform("max") >= num_steps]
+            table = table[table["step"] <= num_steps]
         if table is None or not set(methods) <= set(table["method"]):
             return None
         found = common_instances(table, methods)

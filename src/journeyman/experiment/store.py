@@ -88,6 +88,11 @@ class Store:
         """Return results of a cell that have all that is asked for, None if there are none."""
         return next((held for held in self.held(job.cell.id) if held.has(job.num_steps, job.metrics)), None)
 
+    def longest(self, job: Job) -> Held | None:
+        """Return the results of a cell with the most answers, if fewer than asked for: it was run to fewer before."""
+        usable = [held for held in self.held(job.cell.id) if held.has(0, job.metrics)]
+        return max(usable, key=lambda held: held.num_steps, default=None)
+
     def is_finished(self, job: Job) -> bool:
         """Whether a cell has all that is asked for."""
         return self.found(job) is not None

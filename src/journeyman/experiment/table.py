@@ -26,14 +26,20 @@ def sweep_table(sweep: Sweep, out: str | Path) -> "pd.DataFrame":
     return frame
 
 
-def arrow_table(sweep: Sweep, store: Store, *, is_compact: bool = False) -> "pa.Table":
-    """Return the same as an Arrow table, without the name of the sweep."""
-    parts = (_part(store, Job(cell, sweep.steps, sweep.metrics)) for cell in sweep.cells())
+def arrow_table(sweep: Sweep, store: Store, *, is_compact: bool = False, has_shorter: bool = False) -> "pa.Table":
+    """Return the same as an Arrow table, without the name of the sweep.
+
+    Parameters
+    ----------
+    has_shorter
+        Whether cells count that were finished with fewer steps than the sweep asks for.
+    """
+    parts = (_part(store, Job(cell, sweep.steps, sweep.metrics), has_shorter) for cell in sweep.cells())
     return results.joined((part for part in parts if part is not None), is_compact=is_compact)
 
 
-def _part(store: Store, job: Job) -> "pa.Table | None":
-    held = store.found(job)
+def _part(store: Store, job: Job, has_shorter: bool) -> "pa.Table | None":
+    held = store.found(job) or (store.longest(job) if has_shorter else None)
     if held is None:
         return None
     pa = require("pyarrow", "tables")

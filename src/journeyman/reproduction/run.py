@@ -145,11 +145,12 @@ def _write_results(plan: Plan, done: Reproduction, say: Callable[[str], None]) -
     from journeyman.reproduction.timing_table import write_timing
 
     for name in plan.experiments:
-        if experiment_frame(plan, name).empty:
+        path = write_experiment_table(plan, name)
+        if path is None:
             continue
-        done.paths.append(write_experiment_table(plan, name))
-        if name in plan.parts:
-            both = results(plan, [name], INFERENCE)  # to see whether the way of inference makes a difference
+        done.paths.append(path)
+        both = results(plan, [name], INFERENCE)  # to see whether the way of inference makes a difference
+        if name in plan.parts and not both.empty:
             done.paths += sweep_figures(both, plan.out / "figures", formats=plan.formats)
     everything = results(plan, plan.experiments, [plan.inference])
     if everything.empty:
@@ -179,19 +180,18 @@ def results(plan: Plan, names: Iterable[str], inferences: Iterable[str]) -> "Dat
     return to_frame(joined([arrow_table(sweep, store) for sweep in sweeps]))
 
 
-def experiment_frame(plan: Plan, name: str) -> "DataFrame":
-    """Return the finished cells of an experiment by the plan's inference."""
-    return results(plan, [name], [plan.inference])
-
-
-def write_experiment_table(plan: Plan, name: str) -> Path:
-    """Write the finished cells of an experiment to one compact file."""
+def write_experiment_table(plan: Plan, name: str) -> Path | None:
+    """Write the finished cells of an experiment, those with fewer steps too, to one compact file; None without any."""
     store = open_store(plan.out)
-    parts = [arrow_table(sweep, store, is_compact=True) for sweep in result_sweeps(plan, name, plan.inference)]
+    sweeps = result_sweeps(plan, name, plan.inference)
+    parts = [arrow_table(sweep, store, is_compact=True, has_shorter=True) for sweep in sweeps]
+    table = joined(parts, is_compact=True)
+    if table.num_rows == 0:
+        return None
     ending = "-published" if plan.inference == "published" else ""
     path = plan.out / "tables" / f"{name}{ending}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_table(path, joined(parts, is_compact=True), tuple(METRICS))
+    write_table(path, table, tuple(METRICS))
     return path
 
 
