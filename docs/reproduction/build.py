@@ -17,7 +17,7 @@ from pages.claims_cost import cost_claim
 from pages.claims_forms import forms_claim
 from pages.claims_goals import objectives_claim, stalling_claim
 from pages.claims_jail import jail_claim
-from pages.claims_page import claims_page, quantity_table, verdict_table
+from pages.claims_page import claims_page, named_numbers, quantity_table, verdict_table
 from pages.claims_theory import bounds_claim, failure_modes_claim, start_claim
 from pages.claims_two_starts import two_starts_claim
 from pages.claims_uniform import annotations_claim, trajectories_claim
@@ -26,6 +26,7 @@ from pages.inference_check import inference_section
 from pages.machine import machine_of
 from pages.numbers import FOLDER as NUMBERS
 from pages.readme_page import readme_page
+from pages.replay_check import replay_section
 from pages.sources import NUM_SEEDS, Sources, load_sources
 from pages.starts import START_CAPTION, Starts, beliefs, start_picture
 
@@ -60,7 +61,13 @@ def build(tables: Path, out: Path, *, num_starts: int = NUM_SEEDS, has_figures: 
     sources = load_sources(tables, HERE.parent / "calibration" / "table.json")
     starts = beliefs(num_starts)
     claims = all_claims(sources, starts)
-    inference, belief = inference_section(sources), belief_section(sources)
+    sections = {
+        "The inference": inference_section(sources),
+        "Belief and truth": belief_section(sources),
+        "What is to blame": replay_section(sources),
+    }
+    named = named_numbers(sources, claims)
+    section_tables = [table for _, tables in sections.values() for table in tables]
     advice, advice_tables = advice_page(sources, all_choices(sources))
     drawn = [Picture("figure-1", START_CAPTION, lambda: start_picture(starts)), *pictures(sources)]
     captions = {picture.name: picture.caption for picture in drawn}
@@ -71,10 +78,10 @@ def build(tables: Path, out: Path, *, num_starts: int = NUM_SEEDS, has_figures: 
             save(picture.draw(), written[-1])
     readme, readme_tables = readme_page(sources, claims, captions, machine_of(tables))
     shown = [table for claim in claims for table in claim.tables]
-    files = {table.name: table for table in [*shown, *inference[1], *belief[1], *advice_tables, *readme_tables]}
-    for table in [*files.values(), verdict_table(claims), quantity_table(claims, belief[1])]:
+    files = {table.name: table for table in [*shown, *section_tables, *advice_tables, *readme_tables]}
+    for table in [*files.values(), verdict_table(claims), quantity_table(named)]:
         written.append(table.write(out))
-    pages = {"claims.md": claims_page(claims, inference, belief), "which-function.md": advice, "README.md": readme}
+    pages = {"claims.md": claims_page(claims, sections, named), "which-function.md": advice, "README.md": readme}
     for name, text in pages.items():
         (out / name).write_text(text, "utf-8")
         written.append(out / name)

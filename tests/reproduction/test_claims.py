@@ -25,6 +25,7 @@ try:
         machine,
         numbers,
         reasons,
+        replay_check,
         sources,
         steps,
     )
@@ -33,7 +34,7 @@ try:
     from pages.claims_forms import FORMS, forms_claim
     from pages.claims_goals import effective_states, objectives_claim, stalling_claim
     from pages.claims_jail import jail_claim, jail_state
-    from pages.claims_page import anchor, claims_page, quantity_table
+    from pages.claims_page import anchor, claims_page, named_numbers, quantity_table
     from pages.claims_theory import bounds_claim, failure_modes_claim
     from pages.claims_two_starts import LIMITS, two_starts_claim
     from pages.claims_uniform import annotations_claim, trajectories_claim
@@ -400,6 +401,43 @@ def test_reasons_say_what_is_not_known():
     assert reasons.reason(99, {}) is None
 
 
+def made_replay():
+    """Return replays of two runs on 10x10: one whose posterior is wrong until it is asked again, one that is right."""
+    rows = []
+    for cell, regret, chance in (("a", 0.6, 0.01), ("b", 0.05, 0.03)):
+        for variant in replay_check.VARIANTS:
+            again = variant == "asked again" and cell == "a"
+            rows.append(
+                {
+                    "experiment": "random-10x10",
+                    "cell": cell,
+                    "seed": ord(cell),
+                    "method": "nuPAC-EIG",
+                    "variant": variant,
+                    "true_regret": 0.05 if again else regret,
+                    "failure_chance": 0.5 if again else chance,
+                    "num_asked": 1.0,
+                    "num_wrong": 1.0,
+                    "wrong_chance": 0.004,
+                    "worst_state": 90.0,
+                    "worst_gap": 1.1,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def test_replays_compare_belief_and_truth_and_name_what_went_wrong():
+    frame = replay_check.variant_frame(made_replay()).set_index("variant")
+    assert frame.loc["as run", "share"] == 0.5
+    assert frame.loc["as run", "mean"] == pytest.approx(0.5 - 0.02)
+    assert frame.loc["asked again", "mean"] == pytest.approx(-0.265)
+    mistakes = replay_check.mistake_frame(made_replay())
+    assert list(mistakes["cell"]) == ["a"]
+    assert list(mistakes["chance_again"]) == [0.5]
+    given = sources.Sources({}, {}, [], replay=made_replay())
+    assert replay_check.replay_quantities(given)["mistakes random-10x10 misled"] == 1
+
+
 @pytest.fixture(scope="module")
 def claims():
     """All claims but that of Figure 1, from made-up results of everything."""
@@ -411,7 +449,7 @@ def claims():
         "random-8x8": experiment("random-8x8", (*PAPER, "regret_pac")),
         "random-8x8-trajectories": experiment("random-8x8-trajectories", paper),
     }
-    given = sources.Sources(tables, {}, [])
+    given = sources.Sources(tables, {}, [], replay=made_replay())
     made = [
         jail_claim, two_starts_claim, annotations_claim, trajectories_claim, objectives_claim, stalling_claim,
         cost_claim, calibration_claim, forms_claim, bounds_claim,
@@ -420,8 +458,7 @@ def claims():
 
 
 def test_every_number_of_a_reason_is_one_that_a_claim_names(claims):
-    belief = belief_check.belief_section(claims[0])[1]
-    known = set(quantity_table(claims[1], belief).frame["name"])
+    known = set(quantity_table(named_numbers(*claims)).frame["name"])
     assert "belief random-8x8 50 excess" in known
     for text in reasons.REASONS.values():
         named = {field for _, field, _, _ in string.Formatter().parse(text) if field}
@@ -430,10 +467,12 @@ def test_every_number_of_a_reason_is_one_that_a_claim_names(claims):
 
 def test_every_table_of_the_page_has_a_file_and_every_link_a_heading(claims, tmp_path):
     given, found = claims
-    page = claims_page(found, inference_section(given), belief_check.belief_section(given))
+    sections = {"Belief and truth": belief_check.belief_section(given), "Blame": replay_check.replay_section(given)}
+    page = claims_page(found, sections, named_numbers(given, found))
     files = {table.file for item in found for table in item.tables}
     linked = set(re.findall(r"\((numbers/[^)]+\.csv)\)", page))
-    assert linked == files | {"numbers/verdicts.csv", "numbers/quantities.csv", "numbers/belief-and-truth.csv"}
+    others = ("verdicts", "quantities", "belief-and-truth", "replay", "replay-mistakes")
+    assert linked == files | {f"numbers/{name}.csv" for name in others}
     for item in found:
         assert f"(#{anchor(item)})" in page
         assert item.seeds == {} or not item.is_complete

@@ -4,6 +4,7 @@ from pandas import DataFrame
 
 from journeyman.worlds import make_world
 from pages.claim import Claim, Outcome, Part, decided, no_data
+from pages.close_calls import close_call_table, close_calls
 from pages.comparing import ENTROPY, difference_table, differences
 from pages.numbers import NumberTable, interval_cell, short, step_text, with_interval
 from pages.sources import NUM_STEPS, Sources, num_instances
@@ -34,6 +35,7 @@ def jail_claim(sources: Sources) -> Claim:
         table, METHODS, EARLY, GOALS | {f"true regret <= {limit}": ("true_regret", limit) for limit in (TINY, NEARLY)}
     )
     entropies = _entropy_frame(table)
+    calls = close_calls(table, "jail", ("Reward-EIG", "PAC-EIG"), EARLY)
     entropy = entropies.set_index("method")
     share = float(queries.set_index("method").loc["action entropy", "share_at_jail"])
     largest = float(entropy.loc["action entropy", "largest_change"])
@@ -51,6 +53,7 @@ def jail_claim(sources: Sources) -> Claim:
         **{f"jail_once_{name}": float(reached.loc[name, "at_least_once"]) for name in METHODS},
         "jail_n": num_instances(table),
         **_late_quantities(table),
+        **_call_quantities(calls),
     }
     return Claim(
         1,
@@ -60,6 +63,7 @@ def jail_claim(sources: Sources) -> Claim:
         (
             _query_table(queries),
             goal_table("claim-01-goals", goals, EARLY),
+            close_call_table("claim-01-close-calls", calls, EARLY),
             _entropy_table(entropies),
             _comparison(table),
         ),
@@ -160,6 +164,18 @@ def _entropy_table(frame: DataFrame) -> NumberTable:
 def _comparison(table: DataFrame) -> NumberTable:
     found = differences(table, ENTROPY, ["PAC-EIG"], "Reward-EIG", steps=[10, 50, NUM_STEPS])
     return difference_table("claim-01-pairs", "PAC-EIG against Reward-EIG on the same instances", found)
+
+
+def _call_quantities(calls: DataFrame) -> dict[str, float]:
+    """Return what is known about the choices that are left, for the reasons."""
+    known = calls.dropna(subset=["state"])
+    return {
+        "jail_left": len(calls),
+        "jail_left_known": len(known),
+        "jail_left_most": float(calls["true_regret"].max()),
+        "jail_left_gap": float(known["gap"].max()),
+        "jail_left_answers": float(known["num_answers"].median()),
+    }
 
 
 def _late_quantities(table: DataFrame) -> dict[str, float]:

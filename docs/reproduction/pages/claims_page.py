@@ -1,15 +1,17 @@
 """The page of claims: a summary, then each claim with its parts, numbers and verdict."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from pandas import DataFrame
 
-from pages.belief_check import belief_quantities
+from pages.belief_check import belief_quantities, belief_section
 from pages.claim import HISTORY, RULE, Claim, parts_table
 from pages.comparing import RULES
 from pages.numbers import NumberTable, markdown_table
 from pages.reasons import reason
-from pages.sources import NUM_SEEDS, NUM_STEPS, RESUME
+from pages.replay_check import replay_quantities, replay_section
+from pages.sources import NUM_SEEDS, NUM_STEPS, RESUME, Sources
 
 Section = tuple[str, tuple[NumberTable, ...]]
 HEAD = f"""# Claims of the paper, and what we measured
@@ -33,13 +35,20 @@ truth](#belief-and-truth)). An instance counts where all methods that are compar
 """
 
 
-def claims_page(claims: Sequence[Claim], inference: Section, belief: Section) -> str:
-    """Return the page as Markdown."""
-    quantities = all_quantities(claims, belief[1])
-    sections = [_section(claim, quantities) for claim in claims]
-    parts = [HEAD, _unfinished(claims), _summary(claims), *sections]
-    for title, (text, tables) in (("The inference", inference), ("Belief and truth", belief)):
-        parts += [f"## {title}", text, *(table.markdown() for table in tables)]
+class Named(NamedTuple):
+    """A number that reasons may use, and the files that it comes from."""
+
+    value: float
+    files: str
+
+
+def claims_page(claims: Sequence[Claim], sections: Mapping[str, Section], named: Mapping[str, Named]) -> str:
+    """Return the page as Markdown: the claims, and further sections by their titles."""
+    numbers = {name: item.value for name, item in named.items()}
+    parts = [HEAD, _unfinished(claims), _summary(claims), *(_section(claim, numbers) for claim in claims)]
+    for title, (text, tables) in sections.items():
+        if text:
+            parts += [f"## {title}", text, *(table.markdown() for table in tables)]
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
 
 
@@ -114,17 +123,19 @@ def verdict_table(claims: Sequence[Claim]) -> NumberTable:
     return NumberTable("verdicts", "All parts of all claims", DataFrame(rows), {})
 
 
-def all_quantities(claims: Sequence[Claim], belief: Sequence[NumberTable]) -> dict[str, float]:
-    """Return the numbers that a reason may use: those that any claim names, and those of belief and truth."""
-    found = belief_quantities(belief)
-    for claim in claims:
-        found |= claim.quantities
-    return found
+def named_numbers(sources: Sources, claims: Sequence[Claim]) -> dict[str, Named]:
+    """Return the numbers that a reason may use: those that any claim names, and those of belief and replay."""
+    belief, replay = belief_section(sources)[1], replay_section(sources)[1]
+    groups = [(claim.quantities, claim.tables) for claim in claims]
+    groups += [(belief_quantities(belief), belief), (replay_quantities(sources), replay)]
+    return {
+        name: Named(float(value), " ".join(table.file for table in tables))
+        for quantities, tables in groups
+        for name, value in quantities.items()
+    }
 
 
-def quantity_table(claims: Sequence[Claim], belief: Sequence[NumberTable]) -> NumberTable:
+def quantity_table(named: Mapping[str, Named]) -> NumberTable:
     """Return all named numbers with the tables that they come from, for the file."""
-    files = {name: " ".join(table.file for table in claim.tables) for claim in claims for name in claim.quantities}
-    files |= {name: " ".join(table.file for table in belief) for name in belief_quantities(belief)}
-    rows = [(name, value, files[name]) for name, value in all_quantities(claims, belief).items()]
+    rows = [(name, *item) for name, item in named.items()]
     return NumberTable("quantities", "Named numbers", DataFrame(rows, columns=["name", "value", "tables"]), {})

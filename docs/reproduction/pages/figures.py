@@ -56,7 +56,9 @@ def pictures(sources: Sources) -> Iterator[Picture]:
         own = [method for method in others if method not in forms]
         for ending, words, chosen in (("ours", OURS_WORDS, own), ("forms", FORMS_WORDS, forms)):
             if chosen:
-                yield from _other_pictures(name, table, published, chosen, ending, words)
+                own = sources.most_complete(name, [*chosen, *published])
+                if own is not None:
+                    yield from _other_pictures(name, own, published, chosen, ending, words)
 
 
 def _paper_pictures(name: str, table: DataFrame, methods: Sequence[str]) -> Iterator[Picture]:
@@ -89,13 +91,10 @@ def _paper_pictures(name: str, table: DataFrame, methods: Sequence[str]) -> Iter
 
 
 def _other_pictures(
-    name: str, table: DataFrame, published: Sequence[str], others: Sequence[str], ending: str, words: str
+    name: str, own: DataFrame, published: Sequence[str], others: Sequence[str], ending: str, words: str
 ) -> Iterator[Picture]:
     beside = [method for method in ("Reward-EIG", "PAC-EIG", "nuPAC-EIG") if method in published]
     chosen = [*others, *beside]
-    own = common_instances(table, [*others, *published])
-    if own.empty:
-        return
     title, seeds = TITLES[name], f"n = {num_instances(own)}"
     yield Picture(
         f"{name}-{ending}",

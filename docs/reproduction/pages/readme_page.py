@@ -86,8 +86,13 @@ def _progress(sources: Sources) -> str:
 
 
 def _seeds(table, methods: Sequence[str]) -> str:
-    counts = [int(table[table["method"] == method]["seed"].nunique()) for method in methods]
-    if not counts:
+    if not methods:
         return "-"
-    low, high = min(counts), max(counts)
-    return f"{low} of {NUM_SEEDS}" if low == high else f"{low} to {high} of {NUM_SEEDS}"
+    last = table[table["method"].isin(methods)].groupby(["method", "seed"], observed=True)["step"].max()
+    texts = []
+    for steps in sorted(set(last), reverse=True):
+        counts = [int((last[method] == steps).sum()) if method in last else 0 for method in methods]
+        low, high = min(counts), max(counts)
+        text = f"{low} of {NUM_SEEDS}" if low == high else f"{low} to {high} of {NUM_SEEDS}"
+        texts.append(text if steps == NUM_STEPS else f"{text} with {steps} answers")
+    return ", ".join(texts)

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pandas import DataFrame, concat
+from pandas import DataFrame, concat, read_parquet
 
 from journeyman.experiment.results import read_table, to_frame
 from journeyman.experiment.statistics import PAPER_METHODS, common_instances, normalised_regret
 from journeyman.reproduction.experiments import EXPERIMENTS, SCALES
 
 NUM_SEEDS, NUM_STEPS = SCALES["paper"].num_seeds, SCALES["paper"].num_steps
-PUBLISHED, INDEPENDENT = "-published", "independent"
+FEW_STEPS = 50  # some cells were run so far only: most claims are about the steps until then
+PUBLISHED, INDEPENDENT, REPLAY = "-published", "independent", "replay"
 RESUME = "journeyman reproduce all --scale paper --tables docs/reproduction/tables --out runs/reproduction-paper"
 TITLES = {
     "jail": "jail, trajectories",
@@ -27,7 +28,8 @@ TITLES = {
 class Sources:
     """All results: tables of the experiments by name, those of the published inference, and calibration records.
 
-    `independent` has results on 8x8 grids whose terminal cells are drawn apart from the reward, if they are there.
+    `independent` has results on 8x8 grids whose terminal cells are drawn apart from the reward, `replay` those of runs
+    with one thing changed (replay.py), if they are there.
 
     Tables have one more column, `normalised_regret`: by the paper's methods, on instances that all of them have met.
     """
@@ -36,6 +38,7 @@ class Sources:
     published: Mapping[str, DataFrame]
     calibration: Sequence[Mapping[str, Any]]
     independent: DataFrame | None = None
+    replay: DataFrame | None = None
 
     def complete(self, name: str, methods: Sequence[str], num_steps: int = NUM_STEPS) -> DataFrame | None:
         """Return the rows of `methods` on the instances that all of them have finished; None if there is no such one.
@@ -51,6 +54,11 @@ class Sources:
             return None
         found = common_instances(table, methods)
         return None if found.empty else found
+
+    def most_complete(self, name: str, methods: Sequence[str]) -> DataFrame | None:
+        """Return the same with all steps, or with the first `FEW_STEPS` if that has more instances."""
+        whole, first = self.complete(name, methods), self.complete(name, methods, FEW_STEPS)
+        return first if num_instances(first) > num_instances(whole) else whole
 
     def paper_methods(self, name: str) -> list[str]:
         """Return the paper's methods in its experiment, in its order: nuPAC-EIG only where there are annotations."""
@@ -80,8 +88,14 @@ def load_sources(tables: Path, calibration: Path) -> Sources:
     if not found:
         raise SystemExit(f"There are no tables in {tables}. Make them: {RESUME}")
     records = json.loads(calibration.read_text("utf-8")) if calibration.exists() else []
-    apart = tables / f"{INDEPENDENT}.parquet"
-    return Sources(found, published, records, to_frame(read_table(apart)) if apart.exists() else None)
+    apart, replay = tables / f"{INDEPENDENT}.parquet", tables / f"{REPLAY}.parquet"
+    return Sources(
+        found,
+        published,
+        records,
+        to_frame(read_table(apart)) if apart.exists() else None,
+        read_parquet(replay) if replay.exists() else None,
+    )
 
 
 def with_normalised_regret(table: DataFrame) -> DataFrame:

@@ -1,0 +1,153 @@
+"""Why is a belief wrong? Go back to runs of the tables at one step, and change one thing at a time.
+
+    python docs/reproduction/replay.py      # what is missing in tables/replay.parquet, with the tables that there are
+
+The questions that a method asked are taken from the tables; the expert's answers follow from them. Variants:
+
+    as run           particles from scratch, the same answers
+    chains           the same policy judged by Markov chains on the same answers: is the inference to blame?
+    known terminals  a prior that knows how terminal cells are chosen: is the published generator to blame?
+    asked again      the same questions, the expert's noise drawn anew: is it bad luck with the answers?
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import default_rng
+from pandas import DataFrame, concat, read_parquet
+from rich.progress import track
+
+from journeyman import Normal, Problem, World, evaluate_policy, infer, occupancy
+from journeyman.apprentice.failures import failures_of
+from journeyman.apprentice.policies import expected_return
+from journeyman.demonstrations import Demonstration
+from journeyman.experiment.cell import Cell
+from journeyman.experiment.results import read_table, to_frame
+from journeyman.inference import Posterior
+from journeyman.reproduction.experiments import sweep_of
+from journeyman.types import IntArray
+
+TABLES = Path(__file__).parent / "tables"
+OUT = TABLES / "replay.parquet"
+STEP, EPSILON = 50, 0.1
+METHODS = {"random-10x10": ("nuPAC-EIG",), "random-8x8": ("Reward-EIG", "nuPAC-EIG")}
+NUM_PARTICLES, NUM_DRAWS = 1000, 1500
+NUM_SIMULATIONS = 4000
+
+
+def main() -> None:
+    """Replay what is missing, and keep it."""
+    done = read_parquet(OUT) if OUT.exists() else DataFrame(columns=["cell"])
+    known = set(done["cell"])
+    todo = [(name, cell, states) for name in METHODS for cell, states in recorded(name) if cell.id not in known]
+    for name, cell, states in track(todo, "replaying"):
+        rows = DataFrame([{"experiment": name, **row} for row in replayed(cell, states)])
+        done = rows if done.empty else concat([done, rows], ignore_index=True)
+        done.to_parquet(OUT, index=False)
+
+
+def recorded(name: str) -> Iterator[tuple[Cell, list[int]]]:
+    """Yield the cells of an experiment that the tables hold, with the states that were asked up to the step."""
+    table = to_frame(read_table(TABLES / f"{name}.parquet"))
+    asked = table[(table["step"] >= 1) & (table["step"] <= STEP)].sort_values("step")
+    for cell in sweep_of(name, "paper").cells():
+        states = asked[asked["cell"] == cell.id]["state"].astype(int).tolist()
+        if cell.acquisition.label in METHODS[name] and len(states) == STEP:
+            yield cell, states
+
+
+def replayed(cell: Cell, states: list[int]) -> Iterator[dict[str, Any]]:
+    """Yield a row per variant."""
+    world = cell.make_world()
+    problem = world.problem
+    given = answers(world, states, cell.expert_seed)
+    keys = {"cell": cell.id, "seed": cell.seed, "method": cell.acquisition.label, "step": STEP}
+    posterior = particles(problem, given)
+    policy = expected_return(posterior)
+    yield keys | {"variant": "as run", **judged(world, posterior, policy), **worst_choice(world, policy, given)}
+    chains = infer(problem, given, "policywalk", sampler="hmc", num_chains=2, num_draws=NUM_DRAWS, num_threads=1)
+    yield keys | {"variant": "chains", **judged(world, chains, policy)}
+    others = answers(world, states, cell.expert_seed + 1)
+    for variant, known, shown in (
+        ("known terminals", with_known_terminals(problem), given),
+        ("asked again", problem, others),
+    ):
+        posterior = particles(known, shown)
+        policy = expected_return(posterior)
+        choice = worst_choice(world, policy, shown)
+        yield keys | {"variant": variant, **judged(world, posterior, policy), **choice}
+
+
+def particles(problem: Problem, given: list[Demonstration]) -> Posterior:
+    """Return the posterior by sequential Monte Carlo."""
+    return infer(problem, given, "smc", num_particles=NUM_PARTICLES, num_threads=1)
+
+
+def answers(world: World, states: list[int], seed: int) -> list[Demonstration]:
+    """Return the expert's answers to questions in these states: the n-th in a state has its own noise."""
+    return [
+        world.expert.demonstrate(state, kind="state", seed=seed, visit=states[:index].count(state), query_id=index)
+        for index, state in enumerate(states)
+    ]
+
+
+def judged(world: World, posterior: Posterior, policy: IntArray) -> dict[str, float]:
+    """Return what a posterior believes about a policy, and its true regret."""
+    found = failures_of(posterior, policy, EPSILON, "initial")
+    mdp = world.problem.mdp
+    loss = mdp.initial @ (world.expert.values - evaluate_policy(mdp, policy, world.reward))
+    return {
+        "failure_chance": float(posterior.mean(found.is_failing)),
+        "expected_regret": float(posterior.mean(found.regret)),
+        "true_regret": float(loss),
+    }
+
+
+def worst_choice(world: World, policy: IntArray, given: list[Demonstration]) -> dict[str, float]:
+    """Return the choice of a policy that costs most, and what the expert answered there.
+
+    num_asked: answers in that state; num_wrong: those that name the chosen action, or one that is alike;
+    wrong_chance: of such an answer.
+    """
+    q, values = world.expert.q, world.expert.values
+    ordinary = ~world.problem.mdp.terminal
+    states = np.flatnonzero(ordinary)
+    gaps = values[states] - q[states, policy[states]]
+    costs = occupancy(world.problem.mdp, policy)[states] * gaps
+    state = int(states[costs.argmax()])
+    alike = np.isclose(q[state], q[state, policy[state]], rtol=0.0, atol=1e-9)
+    shown = [step[1] for item in given if item.start_state == state for step in item.steps]
+    chances = np.exp(world.problem.beta * (q[state] - values[state]))
+    return {
+        "worst_state": state,
+        "worst_gap": float(gaps[costs.argmax()]),
+        "worst_cost": float(costs.max()),
+        "num_asked": len(shown),
+        "num_wrong": int(sum(alike[action] for action in shown)),
+        "wrong_chance": float(chances[alike].sum() / chances.sum()),
+    }
+
+
+def with_known_terminals(problem: Problem) -> Problem:
+    """Return a problem whose prior knows about how high terminal cells are: independent normals of the right moments.
+
+    The generator makes the tenth with the highest rewards terminal, and some others by chance.
+    """
+    terminal = problem.mdp.terminal
+    size, num_goals = terminal.size, terminal.size // 10
+    ranked = np.sort(default_rng(0).standard_normal((NUM_SIMULATIONS, size)), axis=1)
+    low, top = ranked[:, :-num_goals], ranked[:, -num_goals:]
+    share = num_goals / terminal.sum()
+    mean = share * top.mean() + (1.0 - share) * low.mean()
+    square = share * (top**2).mean() + (1.0 - share) * (low**2).mean()
+    std = np.asarray(problem.prior.std)
+    means = np.where(terminal, mean, low.mean()) * std
+    stds = np.where(terminal, np.sqrt(square - mean**2), low.std()) * std
+    return replace(problem, prior=Normal(size, means, stds))
+
+
+if __name__ == "__main__":
+    main()
