@@ -39,8 +39,10 @@ STYLES = {
     "PAC-EIG joint": Style("#aa4499", DASHED),
     "PAC-EIG (1/2, 1)": Style("#999933", DASH_DOTTED),
     "PAC-EIG joint (1/2, 1)": Style("#661100", DOTTED),
+    "nuPAC-EIG (0, 1)": Style("#44aa99", DASHED),
+    "nuPAC-EIG joint (0, 1)": Style("#cc6677", DASH_DOTTED),
 }
-SPARE = ("#44aa99", "#cc6677", "#6699cc", "#b8860b", "#8c6bb1", "#b15928", "#1b7837", "#dd3497")
+SPARE = ("#6699cc", "#b8860b", "#8c6bb1", "#b15928", "#1b7837", "#dd3497")
 LEGEND_COLUMNS = 7
 CHARACTERS_PER_INCH = 11.5  # of titles, in letters of their size and usual width
 SPARE_LINES = ("-", DASHED, DASH_DOTTED, DOTTED)
