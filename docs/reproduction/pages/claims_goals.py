@@ -8,12 +8,14 @@ from journeyman.experiment.statistics.paired_tests import student_interval
 from journeyman.experiment.statistics.queries import query_counts
 from pages.claim import Claim, Outcome, Part, no_data
 from pages.comparing import (
+    BELIEVED,
     ENTROPY,
     MEASURES,
     MIN_INSTANCES,
     REGRET,
     alike,
     better_than,
+    difference_quantities,
     difference_table,
     differences,
 )
@@ -45,17 +47,13 @@ def objectives_claim(sources: Sources) -> Claim:
             continue
         found = [
             item
-            for measure in MEASURES
+            for measure in (*MEASURES, BELIEVED)
             for item in differences(
                 table, measure, ["PAC-EIG", "nuPAC-EIG"], "Reward-EIG", steps=[30, BREAK, NUM_STEPS]
             )
         ]
         tables.append(difference_table(f"claim-05-{name}", f"{TITLES[name]}: against Reward-EIG", found))
-        quantities |= {
-            f"goals_{name}_{item.measure}_{item.method}": item.difference
-            for item in found
-            if item.span.startswith("average")
-        }
+        quantities |= difference_quantities(f"goals_{name}", found)
     seeds = {"random-8x8": num_instances(uniform), "random-10x10": num_instances(two)}
     return Claim(5, "Reward and regret", paper, tuple(parts), tuple(tables), seeds=seeds, quantities=quantities)
 

@@ -5,10 +5,12 @@ from pandas import DataFrame
 from journeyman.experiment.statistics import PAPER_METHODS
 from pages.claim import Claim, Part, decided, no_data
 from pages.comparing import (
+    BELIEVED,
     ENTROPY,
     FAILURE,
     REGRET,
     better_than,
+    difference_quantities,
     difference_table,
     differences,
     not_behind,
@@ -41,7 +43,7 @@ def two_starts_claim(sources: Sources) -> Claim:
     goals = goal_rows(table, PAPER_METHODS, BY, GOALS | {f"true regret <= {SMALL}": ("true_regret", SMALL)})
     found = [
         item
-        for measure in (ENTROPY, REGRET, FAILURE)
+        for measure in (ENTROPY, REGRET, BELIEVED, FAILURE)
         for item in differences(table, measure, BEHIND, "nuPAC-EIG", steps=[BY])
     ] + differences(table, ENTROPY, ["ActiveVaR"], "Reward-EIG", steps=[BY, NUM_STEPS])
     return Claim(
@@ -56,7 +58,7 @@ def two_starts_claim(sources: Sources) -> Claim:
             difference_table("claim-02-pairs", "On the same instances", found),
         ),
         seeds={"random-10x10": num_instances(table)},
-        quantities=_quantities(table, goals),
+        quantities=_quantities(table, goals) | difference_quantities("two_starts", found),
     )
 
 

@@ -5,7 +5,17 @@ from dataclasses import replace
 
 from journeyman.experiment.statistics import PAPER_METHODS
 from pages.claim import Claim
-from pages.comparing import ENTROPY, FAILURE, REGRET, alike, better_than, difference_table, differences
+from pages.comparing import (
+    BELIEVED,
+    ENTROPY,
+    FAILURE,
+    REGRET,
+    alike,
+    better_than,
+    difference_quantities,
+    difference_table,
+    differences,
+)
 from pages.sources import NUM_STEPS, Sources, num_instances
 from pages.step_tables import value_table
 
@@ -57,15 +67,13 @@ def _beats(
     found = [
         item
         for baseline in EIG
-        for measure in (ENTROPY, REGRET, FAILURE)
+        for measure in (ENTROPY, REGRET, BELIEVED, FAILURE)
         for item in differences(table, measure, rivals, baseline)
     ]
     tables = (
         difference_table(f"claim-{number:02}-pairs", "Other methods against both information gains", found),
         value_table(f"claim-{number:02}-values", table, methods, STEPS),
     )
-    quantities = {
-        f"uniform{number}_{item.measure}_{item.method}_minus_{item.baseline}": item.difference for item in found
-    }
+    quantities = difference_quantities(f"uniform{number}", found)
     n = num_instances(table)
     return Claim(number, title, paper, tuple(parts), tables, seeds={name: n}, quantities=quantities)

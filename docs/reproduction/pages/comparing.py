@@ -19,8 +19,9 @@ RULES = (
     "better); *worse*: above 0. The *margin* is a quarter of what Reward-EIG gains over the mean of random, action "
     "entropy and policy entropy (those that the experiment has), by the same measure on the same instances. *Alike*: "
     "the interval lies within the margin on both sides; *apart*: wholly beyond it. *Not clearly behind*: it ends "
-    "below the margin. Where an interval decides neither way, the part is undecided; with fewer than 6 instances "
-    "there is no statement."
+    "below the margin. *Believed regret* is the mean of the regret under the posterior, normalised in the same way: "
+    "if beliefs are right it is the true regret on average, without the luck of one truth. Verdicts do not use it. "
+    "Where an interval decides neither way, the part is undecided; with fewer than 6 instances there is no statement."
 )
 
 
@@ -34,7 +35,9 @@ class Measure(NamedTuple):
 ENTROPY = Measure("entropy_evidence", "entropy")
 REGRET = Measure("normalised_regret", "regret")
 FAILURE = Measure("failure_chance", "P[regret > 0.1]")
+BELIEVED = Measure("normalised_belief", "believed regret")
 MEASURES = (ENTROPY, REGRET, FAILURE)
+KEYS = {"entropy": ENTROPY, "regret": REGRET, "chance": FAILURE, "believed": BELIEVED}  # in names of numbers
 
 
 class Difference(NamedTuple):
@@ -127,6 +130,17 @@ def margin_of(table: DataFrame, measure: Measure) -> float:
 def on_average(found: Sequence[Difference]) -> dict[str, Difference]:
     """Return the differences over all steps, by method."""
     return {item.method: item for item in found if item.span.startswith("average")}
+
+
+def difference_quantities(prefix: str, found: Sequence[Difference]) -> dict[str, float]:
+    """Return the differences over all steps with their intervals as named numbers."""
+    keys = {measure.words: key for key, measure in KEYS.items()}
+    return {
+        f"{prefix} {keys[item.measure]} {item.method} minus {item.baseline}{ending}": value
+        for item in found
+        if item.span.startswith("average")
+        for ending, value in (("", item.difference), (" low", item.low), (" high", item.high))
+    }
 
 
 def difference_table(name: str, caption: str, found: Sequence[Difference]) -> NumberTable:

@@ -31,7 +31,8 @@ class Sources:
     `independent` has results on 8x8 grids whose terminal cells are drawn apart from the reward, `replay` those of runs
     with one thing changed (replay.py), if they are there.
 
-    Tables have one more column, `normalised_regret`: by the paper's methods, on instances that all of them have met.
+    Tables have two more columns, `normalised_regret` and, of the posterior's mean, `normalised_belief`: by the paper's
+    methods, on instances that all of them have met.
     """
 
     tables: Mapping[str, DataFrame]
@@ -103,7 +104,11 @@ def with_normalised_regret(table: DataFrame) -> DataFrame:
     reference = [method for method in PAPER_METHODS if method in set(table["method"])]
     if set(table["query"]) != {"state"}:
         reference = [method for method in reference if method != "nuPAC-EIG"]
-    return table.assign(normalised_regret=normalised_regret(table, reference or None))
+    belief = table.assign(true_regret=table["expected_regret"])
+    return table.assign(
+        normalised_regret=normalised_regret(table, reference or None),
+        normalised_belief=normalised_regret(belief, reference or None),
+    )
 
 
 def num_instances(table: DataFrame | None) -> int:
