@@ -117,7 +117,7 @@ def _other_pictures(
 
 def save(figure: Figure, path: Path) -> None:
     """Write a figure as a small PNG: bands of many shades are drawn with few colours."""
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI)
     picture = Image.open(buffer).convert("RGB").quantize(NUM_COLOURS, dither=Image.Dither.NONE)

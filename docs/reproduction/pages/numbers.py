@@ -51,7 +51,7 @@ class NumberTable:
     def write(self, folder: Path) -> Path:
         """Write all columns, with six digits."""
         path = folder / self.file
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         self.frame.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
         return path
 
