@@ -8,19 +8,19 @@ The questions that a method asked are taken from the tables; the expert's answer
     chains           the same policy judged by Markov chains on the same answers: is the inference to blame?
     known terminals  a prior that knows how terminal cells are chosen: is the published generator to blame?
     asked again      the same questions, the expert's noise drawn anew: is it bad luck with the answers?
+    run again        the whole run, with that other noise: its questions follow from its own answers (only nuPAC-EIG)
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
 from pandas import DataFrame, concat, read_parquet
 from rich.progress import track
 
-from journeyman import Normal, Problem, World, evaluate_policy, infer, occupancy
+from journeyman import ActiveLearner, Normal, Problem, World, evaluate_policy, infer, occupancy
 from journeyman.apprentice.failures import failures_of
 from journeyman.apprentice.policies import expected_return
 from journeyman.demonstrations import Demonstration
@@ -36,16 +36,24 @@ STEP, EPSILON = 50, 0.1
 METHODS = {"random-10x10": ("nuPAC-EIG",), "random-8x8": ("Reward-EIG", "nuPAC-EIG")}
 NUM_PARTICLES, NUM_DRAWS = 1000, 1500
 NUM_SIMULATIONS = 4000
+RUN_AGAIN, ALONE = "run again", "nuPAC-EIG"
 
 
 def main() -> None:
     """Replay what is missing, and keep it."""
-    done = read_parquet(OUT) if OUT.exists() else DataFrame(columns=["cell"])
-    known = set(done["cell"])
-    todo = [(name, cell, states) for name in METHODS for cell, states in recorded(name) if cell.id not in known]
-    for name, cell, states in track(todo, "replaying"):
-        rows = DataFrame([{"experiment": name, **row} for row in replayed(cell, states)])
-        done = rows if done.empty else concat([done, rows], ignore_index=True)
+    done = read_parquet(OUT) if OUT.exists() else DataFrame(columns=["cell", "variant"])
+    known = set(zip(done["cell"], done["variant"], strict=True))
+    runs = [(name, cell, states) for name in METHODS for cell, states in recorded(name)]
+    todo = [
+        (name, variant, cell, states)
+        for name, cell, states in runs
+        for variant in VARIANTS
+        if (cell.id, variant) not in known and (variant != RUN_AGAIN or cell.acquisition.label == ALONE)
+    ]
+    for name, variant, cell, states in track(todo, "replaying"):
+        keys = {"cell": cell.id, "seed": cell.seed, "method": cell.acquisition.label, "step": STEP}
+        row = DataFrame([{"experiment": name, **keys, "variant": variant, **VARIANTS[variant](cell, states)}])
+        done = row if done.empty else concat([done, row], ignore_index=True)
         done.to_parquet(OUT, index=False)
 
 
@@ -59,26 +67,61 @@ def recorded(name: str) -> Iterator[tuple[Cell, list[int]]]:
             yield cell, states
 
 
-def replayed(cell: Cell, states: list[int]) -> Iterator[dict[str, Any]]:
-    """Yield a row per variant."""
+def as_run(cell: Cell, states: list[int]) -> dict[str, float]:
+    """Return the belief after the answers of the run."""
     world = cell.make_world()
-    problem = world.problem
+    return believed(world, world.problem, answers(world, states, cell.expert_seed))
+
+
+def by_chains(cell: Cell, states: list[int]) -> dict[str, float]:
+    """Return what Markov chains believe about the policy of the particles."""
+    world = cell.make_world()
     given = answers(world, states, cell.expert_seed)
-    keys = {"cell": cell.id, "seed": cell.seed, "method": cell.acquisition.label, "step": STEP}
+    policy = expected_return(particles(world.problem, given))
+    chains = infer(world.problem, given, "policywalk", sampler="hmc", num_chains=2, num_draws=NUM_DRAWS, num_threads=1)
+    return judged(world, chains, policy)
+
+
+def with_terminals_known(cell: Cell, states: list[int]) -> dict[str, float]:
+    """Return the belief after the answers of the run, with a prior that knows how terminal cells are chosen."""
+    world = cell.make_world()
+    return believed(world, with_known_terminals(world.problem), answers(world, states, cell.expert_seed))
+
+
+def asked_again(cell: Cell, states: list[int]) -> dict[str, float]:
+    """Return the belief after other answers to the same questions."""
+    world = cell.make_world()
+    return believed(world, world.problem, answers(world, states, cell.expert_seed + 1))
+
+
+def run_again(cell: Cell, states: list[int]) -> dict[str, float]:
+    """Return the belief after a whole run with these other answers."""
+    world = cell.make_world()
+    learner = ActiveLearner.from_settings(world.problem, cell.settings(), num_threads=1)
+    given: list[Demonstration] = []
+    for _ in states:
+        query = learner.ask()
+        visit = sum(item.start_state == query.state for item in given)
+        given.append(answer(world, query.state, cell.expert_seed + 1, visit, query.id))
+        learner.tell(query, given[-1])
+    policy = expected_return(learner.posterior)
+    return judged(world, learner.posterior, policy) | worst_choice(world, policy, given)
+
+
+VARIANTS: dict[str, Callable[[Cell, list[int]], dict[str, float]]] = {
+    "as run": as_run,
+    "chains": by_chains,
+    "known terminals": with_terminals_known,
+    "asked again": asked_again,
+    RUN_AGAIN: run_again,
+}
+
+
+def believed(world: World, problem: Problem, given: list[Demonstration]) -> dict[str, float]:
+    """Return what is believed after some answers, what is true, and the costliest choice."""
     posterior = particles(problem, given)
     policy = expected_return(posterior)
-    yield keys | {"variant": "as run", **judged(world, posterior, policy), **worst_choice(world, policy, given)}
-    chains = infer(problem, given, "policywalk", sampler="hmc", num_chains=2, num_draws=NUM_DRAWS, num_threads=1)
-    yield keys | {"variant": "chains", **judged(world, chains, policy)}
-    others = answers(world, states, cell.expert_seed + 1)
-    for variant, known, shown in (
-        ("known terminals", with_known_terminals(problem), given),
-        ("asked again", problem, others),
-    ):
-        posterior = particles(known, shown)
-        policy = expected_return(posterior)
-        choice = worst_choice(world, policy, shown)
-        yield keys | {"variant": variant, **judged(world, posterior, policy), **choice}
+    return judged(world, posterior, policy) | worst_choice(world, policy, given)
 
 
 def particles(problem: Problem, given: list[Demonstration]) -> Posterior:
@@ -88,10 +131,12 @@ def particles(problem: Problem, given: list[Demonstration]) -> Posterior:
 
 def answers(world: World, states: list[int], seed: int) -> list[Demonstration]:
     """Return the expert's answers to questions in these states: the n-th in a state has its own noise."""
-    return [
-        world.expert.demonstrate(state, kind="state", seed=seed, visit=states[:index].count(state), query_id=index)
-        for index, state in enumerate(states)
-    ]
+    return [answer(world, state, seed, states[:index].count(state), index) for index, state in enumerate(states)]
+
+
+def answer(world: World, state: int, seed: int, visit: int, query_id: int) -> Demonstration:
+    """Return the expert's n-th answer in a state."""
+    return world.expert.demonstrate(state, kind="state", seed=seed, visit=visit, query_id=query_id)
 
 
 def judged(world: World, posterior: Posterior, policy: IntArray) -> dict[str, float]:

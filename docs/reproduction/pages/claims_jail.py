@@ -5,14 +5,15 @@ from pandas import DataFrame
 from journeyman.worlds import make_world
 from pages.claim import Claim, Outcome, Part, decided, no_data
 from pages.close_calls import close_call_table, close_calls
-from pages.comparing import ENTROPY, difference_table, differences
+from pages.comparing import ENTROPY, Measure, difference_table, differences
 from pages.numbers import NumberTable, interval_cell, short, step_text, with_interval
 from pages.sources import NUM_STEPS, Sources, num_instances
 from pages.step_tables import goal_table
 from pages.steps import GOALS, at_step, change, goal_rows, mean_row
 
 METHODS = ("random", "action entropy", "Reward-EIG", "PAC-EIG")
-EARLY = 10
+EARLY, LATER = 10, 50
+PAPER_ENTROPY = Measure("entropy_knn", "entropy by nearest neighbours")
 NOTHING = 0.1  # nats: less is the noise of the estimate
 NEARLY, TINY = 0.1, 0.01  # epsilon; a ten-thousandth of what the goal pays
 PAPER = (
@@ -162,7 +163,11 @@ def _entropy_table(frame: DataFrame) -> NumberTable:
 
 
 def _comparison(table: DataFrame) -> NumberTable:
-    found = differences(table, ENTROPY, ["PAC-EIG"], "Reward-EIG", steps=[10, 50, NUM_STEPS])
+    found = [
+        item
+        for measure in (ENTROPY, PAPER_ENTROPY)
+        for item in differences(table, measure, ["PAC-EIG"], "Reward-EIG", steps=[EARLY, LATER, NUM_STEPS])
+    ]
     return difference_table("claim-01-pairs", "PAC-EIG against Reward-EIG on the same instances", found)
 
 
@@ -179,9 +184,15 @@ def _call_quantities(calls: DataFrame) -> dict[str, float]:
 
 
 def _late_quantities(table: DataFrame) -> dict[str, float]:
-    """Return the regret of those that are not optimal at step 10, for the reasons."""
+    """Return regret, what is still to learn, and how far apart entropies are, for the reasons."""
     found = {}
     for method in ("Reward-EIG", "PAC-EIG"):
         regret = at_step(table, "true_regret", method, EARLY)
         found[f"jail_worst_regret_{method}"] = float(regret.max()) if len(regret) else float("nan")
+        for step in (EARLY, LATER):
+            found[f"jail_score_{method}_{step}"] = float(at_step(table, "score", method, step).median())
+    for step in (EARLY, LATER, NUM_STEPS):
+        item = differences(table, ENTROPY, ["PAC-EIG"], "Reward-EIG", steps=[step])[-1]
+        found |= {f"jail_entropy_{step}": item.difference, f"jail_entropy_{step}_low": item.low}
+        found[f"jail_entropy_{step}_high"] = item.high
     return found

@@ -11,14 +11,15 @@ VARIANTS = {
     "as run": "as it was run",
     "chains": "judged by Markov chains",
     "known terminals": "a prior that knows terminal cells",
-    "asked again": "the expert's noise drawn anew",
+    "asked again": "the same questions, the expert's noise drawn anew",
+    "run again": "the whole run with that other noise",
 }
 TEXT = (
     "What is to blame where belief and truth part? [replay.py](replay.py) goes back to step 50 of these runs and "
     "changes one thing at a time: the inference (the same policy is judged by Markov chains on the same answers), "
-    "the prior (normal, with the moments that the generator gives to terminal and to other cells), or the luck (the "
-    "same questions are asked again, the expert's noise is drawn anew; the questions still are those that the first "
-    "answers led to)."
+    "the prior (normal, with the moments that the generator gives to terminal and to other cells), or the luck: the "
+    "expert's noise is drawn anew, for the same questions, which still are those that the first answers led to, or "
+    "for a whole run, whose questions follow from its own answers."
 )
 
 
