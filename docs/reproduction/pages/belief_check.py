@@ -14,14 +14,14 @@ BOTH = ("random", "Reward-EIG", "nuPAC-EIG")  # methods that were also run on in
 TEXT = (
     "P[regret > 0.1] is the posterior's, and certificates rest on it. Were the posterior right, it would agree on "
     "average with the share of runs whose true regret is above 0.1, and of all certificates that hold at most a "
-    "tenth would be false. Where it does not agree there are several possible reasons. The published random grids "
-    "make the tenth of cells with the highest *true* rewards terminal, which the prior does not know "
-    "([calibration](../calibration/README.md) finds posteriors wrong there). And the policy is chosen by the same "
-    "samples that judge it. To tell these apart, the last rows have runs on 8x8 grids whose terminal cells are drawn "
-    "apart from the reward ([independent.toml](independent.toml)), and before them the same methods on the published "
-    "grids. These are other instances, so the two cannot be paired: compare their intervals. This was run after the "
-    "disagreement had been seen on the first 6 seeds. The difference is the mean over seeds (Student's 95 % "
-    "interval), because runs on one seed share its truth; above 0 means that the posterior is too confident."
+    "tenth would be false. The difference is the mean over seeds (Student's 95 % interval), because runs on one seed "
+    "share its truth and, answer by answer, the noise of its expert; above 0 means that the posterior is too "
+    "confident. On 8x8 with annotations it is, at some steps. The published random grids make the tenth of cells with "
+    "the highest *true* rewards terminal, which the prior does not know ([calibration](../calibration/README.md) "
+    "finds posteriors wrong there); so the last rows have runs on 8x8 grids whose terminal cells are drawn apart from "
+    "the reward ([independent.toml](independent.toml)), and before them the same methods on the published grids. "
+    "These are other instances with other noise, so the two cannot be paired: the [next section](#what-is-to-blame) "
+    "changes one thing at a time. All of this was run after the disagreement had been seen on the first 6 seeds."
 )
 
 
