@@ -20,6 +20,7 @@ try:
         advice_page,
         belief_check,
         claim,
+        claims_cost,
         comparing,
         figures,
         machine,
@@ -393,6 +394,15 @@ def test_a_table_shows_what_its_file_holds(tmp_path):
     assert r"| a\|b | 0.500 (0.250 to 0.750) |" in table.markdown()
     assert "(numbers/name.csv)" in table.markdown()
     pd.testing.assert_frame_equal(pd.read_csv(table.write(tmp_path)), frame)
+
+
+def test_steps_in_which_the_process_stood_still_do_not_count_as_slow():
+    table = experiment("jail", ("random", "action entropy", "Reward-EIG", "PAC-EIG"))
+    stopped = table.assign(acquisition_seconds=table["acquisition_seconds"].where(table.index != table.index[5], 3e3))
+    assert claims_cost.num_standing(only("jail", table)) == 0
+    assert claims_cost.num_standing(only("jail", stopped)) == 1
+    means = claims_cost.step_costs(only("jail", stopped))["acquisition_mean"]
+    assert means.max() < 1.0
 
 
 def test_reasons_say_what_is_not_known():

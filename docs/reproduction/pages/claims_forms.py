@@ -178,7 +178,7 @@ def _overlap_table(frame: DataFrame) -> NumberTable:
 
 
 def _quantities(frame: DataFrame, overlaps: DataFrame) -> dict[str, float]:
-    found = {}
+    found = {"forms_n": float(frame["n"].min())}
     for row in frame.to_dict("records"):
         for key in ("regret_50", "chance_50", "num_zero_50"):
             found[f"forms_{row['method']}_{key}"] = row[key]

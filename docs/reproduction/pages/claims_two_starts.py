@@ -123,6 +123,10 @@ def _quantities(table: DataFrame, goals: DataFrame) -> dict[str, float]:
         "two_starts_regret": float(regret.mean()),
         "two_starts_worst": float(regret.max()),
         "two_starts_chance": float(chance.mean()),
-        "two_starts_zero_at_end": int((at_step(table, "true_regret", "nuPAC-EIG", NUM_STEPS) == 0).sum()),
+        "two_starts_median_regret": float(regret.median()),
+        **{
+            f"two_starts_zero_at_end_{method}": int((at_step(table, "true_regret", method, NUM_STEPS) == 0).sum())
+            for method in (*BEHIND, "nuPAC-EIG")
+        },
         "two_starts_median": float(reached.loc["nuPAC-EIG", "median_step"]),
     }
