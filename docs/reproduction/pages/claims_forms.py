@@ -156,7 +156,8 @@ def _overlap_frame(table: DataFrame) -> DataFrame:
     ]
     frame = concat(parts, ignore_index=True)
     order = [form.method for form in FORMS] + list(OTHERS)
-    return frame.sort_values("first", kind="stable").sort_values("method", key=lambda names: names.map(order.index))
+    ranks = frame["method"].map(order.index)
+    return frame.assign(rank=ranks).sort_values(["rank", "first"]).drop(columns="rank")
 
 
 def _overlap_table(frame: DataFrame) -> NumberTable:
@@ -180,7 +181,7 @@ def _overlap_table(frame: DataFrame) -> NumberTable:
 def _quantities(frame: DataFrame, overlaps: DataFrame) -> dict[str, float]:
     found = {"forms_n": float(frame["n"].min())}
     for row in frame.to_dict("records"):
-        for key in ("regret_50", "chance_50", "num_zero_50"):
+        for key in ("regret_50", "chance_30", "chance_50", "num_zero_50"):
             found[f"forms_{row['method']}_{key}"] = row[key]
     for row in overlaps.to_dict("records"):
         found[f"forms_{row['method']}_shared_{row['first']}"] = row["shared"]
