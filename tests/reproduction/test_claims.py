@@ -515,6 +515,12 @@ def test_every_figure_has_a_name_of_its_own_and_a_caption(claims, tmp_path):
         f"{name}-{kind}" for name in claims[0].tables for kind in ("results", "queries", "certificate", "pairs")
     } <= {*names}
     assert all(picture.caption.startswith("**") for picture in drawn)
+    paper = ("random", "action entropy", "Reward-EIG", "PAC-EIG")
+    short = experiment("jail", paper, num_seeds=2, num_steps=50, inference="published")
+    both = sources.Sources({"jail": claims[0].tables["jail"]}, {"jail": short}, [])
+    (compared,) = (picture for picture in figures.pictures(both) if picture.name == "jail-inference")
+    assert "n = 2" in compared.caption
+    figures.save(compared.draw(), tmp_path / "inference.png")
     first = next(picture for picture in drawn if picture.name == "jail-results")
     figures.save(first.draw(), tmp_path / "jail.png")
     assert 5_000 < (tmp_path / "jail.png").stat().st_size < 200_000

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
-from pandas import DataFrame
+from pandas import DataFrame, concat
 from PIL import Image
 
 from journeyman.experiment.statistics import common_instances
 from journeyman.report.sweep_goals import goals_figure
+from journeyman.report.sweep_inference import common_to_inferences, inference_figure
 from journeyman.report.sweep_maps import query_map_figure
 from journeyman.report.sweep_pairs import pairs_figure
 from journeyman.report.sweep_results import results_figure
@@ -59,6 +60,8 @@ def pictures(sources: Sources) -> Iterator[Picture]:
                 own = sources.most_complete(name, [*chosen, *published])
                 if own is not None:
                     yield from _other_pictures(name, own, published, chosen, ending, words)
+        if name in sources.published:
+            yield from _inference_pictures(name, table, sources.published[name])
 
 
 def _paper_pictures(name: str, table: DataFrame, methods: Sequence[str]) -> Iterator[Picture]:
@@ -113,6 +116,20 @@ def _other_pictures(
         f"**{title}: {words}, differences on the same instances ({seeds}).** Left of the line is better.",
         lambda: pairs_figure(own, methods=[*published, *others], reference=list(published)),
     )
+
+
+def _inference_pictures(name: str, smc: DataFrame, published: DataFrame) -> Iterator[Picture]:
+    """Yield the curves of both ways of inference on common instances, as far as both were run."""
+    common = common_to_inferences(concat([smc, published], ignore_index=True))
+    if len(common):
+        common = common[common["step"] <= common.groupby("cell")["step"].max().min()]
+        yield Picture(
+            f"{name}-inference",
+            f"**{TITLES[name]}: `smc` beside the paper's inference (n = {num_instances(common)}).** Each column is a "
+            "method. Single runs part as soon as one query differs; what to see is whether one line lies above the "
+            "other all the way.",
+            lambda: inference_figure(common),
+        )
 
 
 def save(figure: Figure, path: Path) -> None:
