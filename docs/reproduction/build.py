@@ -6,6 +6,7 @@ python docs/reproduction/build.py --tables DIR --out DIR # other tables, another
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from pages.advice import all_choices
@@ -30,6 +31,8 @@ from pages.replay_check import replay_section
 from pages.sources import NUM_SEEDS, Sources, load_sources
 from pages.starts import START_CAPTION, Starts, beliefs, start_picture
 
+from journeyman.errors import InputError
+
 HERE = Path(__file__).parent
 
 
@@ -43,7 +46,13 @@ def main() -> None:
     arguments = parser.parse_args()
     begin = time.perf_counter()
     has_figures = not arguments.no_figures
-    for path in build(arguments.tables, arguments.out, num_starts=arguments.seeds, has_figures=has_figures):
+    try:
+        if arguments.seeds < 1:
+            raise InputError(f"--seeds must be at least 1, got {arguments.seeds}. The default is {NUM_SEEDS}.")
+        written = build(arguments.tables, arguments.out, num_starts=arguments.seeds, has_figures=has_figures)
+    except InputError as error:
+        raise SystemExit(f"Error: {error}") from None
+    for path in written:
         print(path)
     print(f"{time.perf_counter() - begin:.0f} s")
 
@@ -58,7 +67,7 @@ def build(tables: Path, out: Path, *, num_starts: int = NUM_SEEDS, has_figures: 
     has_figures
         Whether to draw anew; without it, figures stay as they are.
     """
-    sources = load_sources(tables, HERE.parent / "calibration" / "table.json")
+    sources = load_sources(tables, HERE.parent / "calibration" / "table.json", HERE / "replay.parquet")
     starts = beliefs(num_starts)
     claims = all_claims(sources, starts)
     sections = {
@@ -85,7 +94,7 @@ def build(tables: Path, out: Path, *, num_starts: int = NUM_SEEDS, has_figures: 
     for name, text in pages.items():
         (out / name).write_text(text, "utf-8")
         written.append(out / name)
-    _remove_others(out, written)
+    _remove_others(out, written, (FOLDER, NUMBERS) if has_figures else (NUMBERS,))
     return written
 
 
@@ -107,9 +116,9 @@ def all_claims(sources: Sources, starts: Starts) -> list[Claim]:
     ]
 
 
-def _remove_others(out: Path, written: list[Path]) -> None:
-    for folder, pattern in ((FOLDER, "*.png"), (NUMBERS, "*.csv")):
-        for path in (out / folder).glob(pattern):
+def _remove_others(out: Path, written: list[Path], folders: Sequence[str]) -> None:
+    for folder in folders:
+        for path in [*(out / folder).glob("*.png"), *(out / folder).glob("*.csv")]:
             if path not in written:
                 path.unlink()
 

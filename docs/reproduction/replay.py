@@ -1,14 +1,16 @@
 """Why is a belief wrong? Go back to runs of the tables at one step, and change one thing at a time.
 
-    python docs/reproduction/replay.py      # what is missing in tables/replay.parquet, with the tables that there are
+    python docs/reproduction/replay.py      # what is missing in replay.parquet, with the tables that there are
 
 The questions that a method asked are taken from the tables; the expert's answers follow from them. Variants:
 
-    as run           particles from scratch, the same answers
+    from scratch     the same answers, particles from scratch: what the others are compared with
     chains           the same policy judged by Markov chains on the same answers: is the inference to blame?
     known terminals  a prior that knows how terminal cells are chosen: is the published generator to blame?
     asked again      the same questions, the expert's noise drawn anew: is it bad luck with the answers?
     run again        the whole run, with that other noise: its questions follow from its own answers (only nuPAC-EIG)
+    put right        where the posterior is sure and wrong: all answers in the state that matters name the best action
+    left out         there: without these answers
 """
 
 from collections.abc import Callable, Iterator
@@ -26,35 +28,42 @@ from journeyman.apprentice.policies import expected_return
 from journeyman.demonstrations import Demonstration
 from journeyman.experiment.cell import Cell
 from journeyman.experiment.results import read_table, to_frame
+from journeyman.files import whole_file
 from journeyman.inference import Posterior
 from journeyman.reproduction.experiments import sweep_of
 from journeyman.types import IntArray
 
 TABLES = Path(__file__).parent / "tables"
-OUT = TABLES / "replay.parquet"
+OUT = Path(__file__).parent / "replay.parquet"
 STEP, EPSILON = 50, 0.1
 METHODS = {"random-10x10": ("nuPAC-EIG",), "random-8x8": ("Reward-EIG", "nuPAC-EIG")}
 NUM_PARTICLES, NUM_DRAWS = 1000, 1500
 NUM_SIMULATIONS = 4000
-RUN_AGAIN, ALONE = "run again", "nuPAC-EIG"
+FROM_SCRATCH, RUN_AGAIN, ALONE = "from scratch", "run again", "nuPAC-EIG"
+CORRECTIONS = ("put right", "left out")  # of runs that are sure and wrong
 
 
 def main() -> None:
     """Replay what is missing, and keep it."""
     done = read_parquet(OUT) if OUT.exists() else DataFrame(columns=["cell", "variant"])
-    known = set(zip(done["cell"], done["variant"], strict=True))
     runs = [(name, cell, states) for name in METHODS for cell, states in recorded(name)]
-    todo = [
-        (name, variant, cell, states)
-        for name, cell, states in runs
-        for variant in VARIANTS
-        if (cell.id, variant) not in known and (variant != RUN_AGAIN or cell.acquisition.label == ALONE)
-    ]
-    for name, variant, cell, states in track(todo, "replaying"):
-        keys = {"cell": cell.id, "seed": cell.seed, "method": cell.acquisition.label, "step": STEP}
-        row = DataFrame([{"experiment": name, **keys, "variant": variant, **VARIANTS[variant](cell, states)}])
-        done = row if done.empty else concat([done, row], ignore_index=True)
-        done.to_parquet(OUT, index=False)
+    for variant in VARIANTS:
+        known = set(done[done["variant"] == variant]["cell"])
+        wanted = [run for run in runs if run[1].id not in known and is_wanted(variant, run[1], done)]
+        for name, cell, states in track(wanted, variant):
+            keys = {"cell": cell.id, "seed": cell.seed, "method": cell.acquisition.label, "step": STEP}
+            row = DataFrame([{"experiment": name, **keys, "variant": variant, **VARIANTS[variant](cell, states)}])
+            done = row if done.empty else concat([done, row], ignore_index=True)
+            with whole_file(OUT, "replays") as temporary:
+                done.to_parquet(temporary, index=False)
+
+
+def is_wanted(variant: str, cell: Cell, done: DataFrame) -> bool:
+    """Whether a variant of a run is of interest."""
+    if variant in CORRECTIONS:
+        found = done[(done["cell"] == cell.id) & (done["variant"] == FROM_SCRATCH)].iloc[0]
+        return bool(found["true_regret"] > EPSILON and found["failure_chance"] <= EPSILON)
+    return variant != RUN_AGAIN or cell.acquisition.label == ALONE
 
 
 def recorded(name: str) -> Iterator[tuple[Cell, list[int]]]:
@@ -67,7 +76,7 @@ def recorded(name: str) -> Iterator[tuple[Cell, list[int]]]:
             yield cell, states
 
 
-def as_run(cell: Cell, states: list[int]) -> dict[str, float]:
+def from_scratch(cell: Cell, states: list[int]) -> dict[str, float]:
     """Return the belief after the answers of the run."""
     world = cell.make_world()
     return believed(world, world.problem, answers(world, states, cell.expert_seed))
@@ -108,12 +117,38 @@ def run_again(cell: Cell, states: list[int]) -> dict[str, float]:
     return judged(world, learner.posterior, policy) | worst_choice(world, policy, given)
 
 
+def put_right(cell: Cell, states: list[int]) -> dict[str, float]:
+    """Return the belief if the expert had made no mistake in the state of the costliest choice."""
+    world = cell.make_world()
+    state, given = costliest_state(cell, states)
+    best = int(world.expert.q[state].argmax())
+    right = [replace(item, steps=((state, best),)) if item.start_state == state else item for item in given]
+    return believed(world, world.problem, right)
+
+
+def left_out(cell: Cell, states: list[int]) -> dict[str, float]:
+    """Return the belief without the answers in the state of the costliest choice."""
+    world = cell.make_world()
+    state, given = costliest_state(cell, states)
+    return believed(world, world.problem, [item for item in given if item.start_state != state])
+
+
+def costliest_state(cell: Cell, states: list[int]) -> tuple[int, list[Demonstration]]:
+    """Return the state of the costliest choice after the answers of the run, and these answers."""
+    world = cell.make_world()
+    given = answers(world, states, cell.expert_seed)
+    policy = expected_return(particles(world.problem, given))
+    return int(worst_choice(world, policy, given)["worst_state"]), given
+
+
 VARIANTS: dict[str, Callable[[Cell, list[int]], dict[str, float]]] = {
-    "as run": as_run,
+    FROM_SCRATCH: from_scratch,
     "chains": by_chains,
     "known terminals": with_terminals_known,
     "asked again": asked_again,
     RUN_AGAIN: run_again,
+    "put right": put_right,
+    "left out": left_out,
 }
 
 
@@ -154,7 +189,7 @@ def judged(world: World, posterior: Posterior, policy: IntArray) -> dict[str, fl
 def worst_choice(world: World, policy: IntArray, given: list[Demonstration]) -> dict[str, float]:
     """Return the choice of a policy that costs most, and what the expert answered there.
 
-    num_asked: answers in that state; num_wrong: those that name the chosen action, or one that is alike;
+    num_asked: answers in that state; num_wrong: those that name the policy's action, or one that is alike;
     wrong_chance: of such an answer.
     """
     q, values = world.expert.q, world.expert.values

@@ -406,8 +406,9 @@ def test_steps_in_which_the_process_stood_still_do_not_count_as_slow():
 
 
 def test_reasons_say_what_is_not_known():
-    assert "(no data)" in reasons.reason(7, {})
-    assert reasons.reason(7, {"cost_over": 3.0}) == reasons.REASONS[7].format(cost_over=3)
+    numbers_of_7 = {"cost_over": 3.0, "cost_over_trajectories": 2.0, "cost_over_annotations": 1.0}
+    assert reasons.reason(7, numbers_of_7) == reasons.REASONS[7].format(**numbers_of_7)
+    assert reasons.reason(7, {"cost_over": 3.0}) is None
     assert reasons.reason(99, {}) is None
 
 
@@ -415,7 +416,7 @@ def made_replay():
     """Return replays of two runs on 10x10: one whose posterior is wrong until it is asked again, one that is right."""
     rows = []
     for cell, regret, chance in (("a", 0.6, 0.01), ("b", 0.05, 0.03)):
-        for variant in replay_check.VARIANTS:
+        for variant in [*replay_check.VARIANTS, *(["put right", "left out"] if cell == "a" else [])]:
             again = variant == "asked again" and cell == "a"
             rows.append(
                 {
@@ -425,7 +426,7 @@ def made_replay():
                     "method": "nuPAC-EIG",
                     "variant": variant,
                     "true_regret": 0.05 if again else regret,
-                    "failure_chance": 0.5 if again else chance,
+                    "failure_chance": 0.5 if again else 0.4 if variant == "put right" else chance,
                     "num_asked": 1.0,
                     "num_wrong": 1.0,
                     "wrong_chance": 0.004,
@@ -438,14 +439,19 @@ def made_replay():
 
 def test_replays_compare_belief_and_truth_and_name_what_went_wrong():
     frame = replay_check.variant_frame(made_replay()).set_index("variant")
-    assert frame.loc["as run", "share"] == 0.5
-    assert frame.loc["as run", "mean"] == pytest.approx(0.5 - 0.02)
+    assert frame.loc["from scratch", "share"] == 0.5
+    assert frame.loc["from scratch", "mean"] == pytest.approx(0.5 - 0.02)
     assert frame.loc["asked again", "mean"] == pytest.approx(-0.265)
+    assert frame.loc["asked again", "change_mean"] == pytest.approx(-0.745)
+    assert frame.loc["chains", "change_mean"] == 0.0
     mistakes = replay_check.mistake_frame(made_replay())
     assert list(mistakes["cell"]) == ["a"]
-    assert list(mistakes["chance_again"]) == [0.5]
+    assert list(mistakes["failure_chance_asked_again"]) == [0.5]
+    assert list(mistakes["failure_chance_put_right"]) == [0.4]
     given = sources.Sources({}, {}, [], replay=made_replay())
-    assert replay_check.replay_quantities(given)["mistakes random-10x10 misled"] == 1
+    assert replay_check.replay_quantities(given)["mistakes random-10x10"] == 1
+    assert "is not the inference" in replay_check.conclusion(frame.reset_index(), "random-10x10")
+    assert replay_check.conclusion(frame.reset_index()) == ""
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,9 @@ def test_a_regret_is_traced_to_one_choice_or_to_two(jail):
     table = pd.DataFrame([{"method": "m", "seed": 2, "step": 10, "true_regret": one["regret"]}])
     traced = close_calls.close_calls(table, "jail", ("m",), 10)
     assert list(traced["state"]) == [one["state"]]
-    both = table.assign(true_regret=one["regret"] + two["regret"])
+    joint = close_calls.regret_of(jail, [one, two])
+    assert joint != one["regret"] + two["regret"]  # one choice changes how often the other is met
+    both = table.assign(true_regret=joint)
     assert list(close_calls.close_calls(both, "jail", ("m",), 10)["gap"]) == [pytest.approx(one["gap"])]
     none = close_calls.close_calls(table.assign(true_regret=0.0), "jail", ("m",), 10)
     assert none.empty

@@ -1,5 +1,7 @@
 """One experiment at the smallest scale: what is run, what is written, and that nothing is run twice."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -130,3 +132,10 @@ def test_tables_hold_cells_with_fewer_steps_and_a_later_run_goes_on_with_them(tm
 
 def test_there_is_no_table_without_results(tmp_path):
     assert write_experiment_table(Plan("jail", tmp_path, "smoke"), "jail") is None
+
+
+def test_the_committed_tables_can_be_gone_on_from(tmp_path):
+    tables = Path(__file__).parents[2] / "docs" / "reproduction" / "tables"
+    adopted = adopt_tables(tables, tmp_path)
+    assert {path.name for path in adopted} == {f"adopted-{path.name}" for path in tables.glob("*.parquet")}
+    assert set(results(Plan("jail", tmp_path, "paper"), ["jail"], ["smc"])["seed"]) == set(range(16))

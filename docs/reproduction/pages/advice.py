@@ -8,11 +8,12 @@ from pandas import DataFrame
 
 from journeyman.experiment.statistics.table import PAPER_METHODS, by_step
 from pages.comparing import ENTROPY, FAILURE, MIN_INSTANCES, REGRET, Difference, Measure, differences
-from pages.sources import NUM_STEPS, Sources, num_instances
+from pages.sources import NUM_SEEDS, NUM_STEPS, Sources, num_instances
 
 OURS = ("expected_regret", "regret_pac", "optimal_action_value")
 CANDIDATES = (*PAPER_METHODS, *OURS)
 BUDGETS = (10, 20, 30, 50, NUM_STEPS)
+MIN_SEEDS = 3 * NUM_SEEDS // 4  # of a method beyond the paper's, to be compared: all go by common instances
 OVERALL = 0  # as a budget: the average over all steps
 GOALS = {"policy": (FAILURE, REGRET), "reward": (ENTROPY,)}
 
@@ -61,21 +62,28 @@ def all_choices(sources: Sources) -> list[Choice]:
     """Return the best function for each setting, measure and budget that has results."""
     found = []
     for name in sources.tables:
-        table = candidates_table(sources, name)
-        if table is None:
-            continue
-        for measures in GOALS.values():
-            for measure in measures:
+        for measure in (measure for measures in GOALS.values() for measure in measures):
+            table = candidates_table(sources, name, measure)
+            if table is not None:
                 found += [choice(name, table, measure, budget) for budget in (OVERALL, *BUDGETS)]
     return found
 
 
-def candidates_table(sources: Sources, name: str) -> DataFrame | None:
-    """Return the rows of the candidates on the instances that all have finished; the paper's alone if others lag."""
-    present = [method for method in CANDIDATES if method in set(sources.tables[name]["method"])]
-    everyone = sources.complete(name, present)
-    published = sources.complete(name, [method for method in present if method not in OURS])
-    return everyone if num_instances(everyone) >= min(MIN_INSTANCES, num_instances(published)) else published
+def candidates(sources: Sources, name: str, measure: Measure) -> list[str]:
+    """Return which methods are compared: the paper's in its experiment, and others that enough seeds have met.
+
+    Our own functions are about the policy, and are not asked about the reward.
+    """
+    others = [method for method in CANDIDATES if method not in sources.paper_methods(name)]
+    if measure == ENTROPY:
+        others = [method for method in others if method not in OURS]
+    enough = [method for method in others if num_instances(sources.complete(name, [method])) >= MIN_SEEDS]
+    return [method for method in CANDIDATES if method in enough or method in sources.paper_methods(name)]
+
+
+def candidates_table(sources: Sources, name: str, measure: Measure) -> DataFrame | None:
+    """Return the rows of the candidates on the instances that all have finished."""
+    return sources.complete(name, candidates(sources, name, measure))
 
 
 def choice(name: str, table: DataFrame, measure: Measure, budget: int) -> Choice:

@@ -16,7 +16,7 @@ TEXT = (
     "average with the share of runs whose true regret is above 0.1, and of all certificates that hold at most a "
     "tenth would be false. The difference is the mean over seeds (Student's 95 % interval), because runs on one seed "
     "share its truth and, answer by answer, the noise of its expert; above 0 means that the posterior is too "
-    "confident. On 8x8 with annotations it is, at some steps. The published random grids make the tenth of cells with "
+    "confident. With annotations it is, at some steps. The published random grids make the tenth of cells with "
     "the highest *true* rewards terminal, which the prior does not know ([calibration](../calibration/README.md) "
     "finds posteriors wrong there); so the last rows have runs on 8x8 grids whose terminal cells are drawn apart from "
     "the reward ([independent.toml](independent.toml)), and before them the same methods on the published grids. "

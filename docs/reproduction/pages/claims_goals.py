@@ -84,13 +84,16 @@ def _stall_parts(frame: DataFrame | None) -> tuple[Part, ...]:
         "because it asks in the same few states",
     )
     slow = f"per step, entropy falls after step {BREAK} by less than a tenth of what it fell before"
-    still = f"the 95 % interval of the change of regret from step {BREAK} to {NUM_STEPS} does not lie below 0"
+    still = (
+        f"the 95 % interval of the change of regret from step {BREAK} to {NUM_STEPS} lies within a tenth of the regret "
+        f"at step {BREAK}, on both sides"
+    )
     few = f"after step {BREAK} it asks in fewer states (effective number) than Reward-EIG, 95 % interval"
     if frame is None or frame["n"].max() < MIN_INSTANCES:
         return tuple(no_data(*pair) for pair in ((stops, slow), (regret, still), (stuck, few)))
     rows = frame.set_index("method")
     own, other = rows.loc["action entropy"], rows.loc["Reward-EIG"]
-    ratio = own["late_fall"] / own["early_fall"]
+    ratio, tenth = own["late_fall"] / own["early_fall"], 0.1 * own["regret_at_break"]
     return (
         Part(
             stops,
@@ -103,8 +106,13 @@ def _stall_parts(frame: DataFrame | None) -> tuple[Part, ...]:
         Part(
             regret,
             still,
-            with_interval(own["regret_change"], own["regret_low"], own["regret_high"]),
-            Outcome.FAILS if own["regret_high"] < 0 else Outcome.HOLDS,
+            f"{with_interval(own['regret_change'], own['regret_low'], own['regret_high'])}, a tenth is "
+            f"{short(tenth)}; Reward-EIG changes by {short(other['regret_change'])}",
+            Outcome.HOLDS
+            if -tenth <= own["regret_low"] and own["regret_high"] <= tenth
+            else Outcome.FAILS
+            if own["regret_high"] < -tenth
+            else Outcome.UNDECIDED,
         ),
         Part(
             stuck,

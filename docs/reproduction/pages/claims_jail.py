@@ -1,5 +1,6 @@
 """Claim 1: the jail. Action entropy asks where there is nothing to learn; information about the reward is enough."""
 
+import numpy as np
 from pandas import DataFrame
 
 from journeyman.worlds import make_world
@@ -174,12 +175,14 @@ def _comparison(table: DataFrame) -> NumberTable:
 def _call_quantities(calls: DataFrame) -> dict[str, float]:
     """Return what is known about the choices that are left, for the reasons."""
     known = calls.dropna(subset=["state"])
+    each = known.sort_values("true_regret").drop_duplicates("seed", keep="last")  # one per instance
     return {
         "jail_left": len(calls),
+        "jail_left_seeds": int(calls["seed"].nunique()),
         "jail_left_known": len(known),
         "jail_left_most": float(calls["true_regret"].max()),
         "jail_left_gap": float(known["gap"].max()),
-        "jail_left_answers": float(known["num_answers"].median()),
+        "jail_left_answers": float(np.ceil(each["num_answers"].median())),
     }
 
 

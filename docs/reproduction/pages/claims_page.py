@@ -108,7 +108,7 @@ def _section(claim: Claim, quantities: Mapping[str, float]) -> str:
 
 def _reason(claim: Claim, quantities: Mapping[str, float]) -> str:
     found = reason(claim.number, quantities)
-    if claim.verdict in ("reproduced", "open") and found is None:
+    if claim.verdict == "open" or (claim.verdict == "reproduced" and found is None):
         return ""
     return f"*Why:* {found or 'not known yet.'}"
 

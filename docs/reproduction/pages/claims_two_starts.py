@@ -9,6 +9,7 @@ from pages.comparing import (
     ENTROPY,
     FAILURE,
     REGRET,
+    alike,
     better_than,
     difference_quantities,
     difference_table,
@@ -84,8 +85,8 @@ def _goal_parts(table: DataFrame, goals: DataFrame) -> list[Part]:
         Part(
             f"and a 0.1-0.1-PAC policy by step {BY}",
             f"the mean over instances of P[regret > 0.1] at step {BY} is at most 0.1",
-            f"{with_interval(mean['mean'], mean['low'], mean['high'])}; at most 0.1 from then on in "
-            f"{likely['for_good']} of {likely['n']}",
+            f"{with_interval(mean['mean'], mean['low'], mean['high'])}; at most 0.1 at step {BY} in "
+            f"{int((chance <= SMALL).sum())} of {n}, from then on in {likely['for_good']}",
             decided(mean["mean"] <= 0.1),
         ),
     ]
@@ -97,7 +98,11 @@ def _behind_parts(table: DataFrame) -> list[Part]:
         for measure, words in ((REGRET, "true regret"), (FAILURE, "posterior regret"))
     ]
     competitive = "ActiveVaR stays competitive with Reward-EIG in entropy"
-    return [*parts, not_behind(competitive, table, ENTROPY, "ActiveVaR", "Reward-EIG")]
+    parts.append(not_behind(competitive, table, ENTROPY, "ActiveVaR", "Reward-EIG"))
+    for other in ("Reward-EIG", "ActiveVaR"):
+        statement = f"plain PAC-EIG is comparable with {other} in true regret"
+        parts.append(alike(statement, table, REGRET, "PAC-EIG", other))
+    return parts
 
 
 def _limit_table(table: DataFrame) -> NumberTable:

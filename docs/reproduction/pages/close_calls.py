@@ -5,6 +5,7 @@ optimal but for that choice. A regret that is found among them, or is the sum of
 """
 
 import math
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 
 import numpy as np
@@ -15,23 +16,20 @@ from journeyman.mdp import evaluate_policy
 from journeyman.types import FloatArray
 from journeyman.worlds import World, make_world
 from pages.numbers import NumberTable, value_text
-from pages.steps import at_step
 
 ERROR = 0.05
-MATCH = 0.01  # relative: two choices add up only nearly, since one changes how often the other is met
+MATCH = 1e-4  # relative: compact tables keep seven digits
+NEARLY = 0.05  # relative: pairs of choices that may add up; one changes how often the other is met
 
 
 def wrong_choices(world: World) -> DataFrame:
     """Return all single wrong choices that cost something: state, action, regret, gap, and answers to see it."""
-    mdp, expert = world.problem.mdp, world.expert
-    q, values = expert.q, expert.values
+    q, values, terminal = world.expert.q, world.expert.values, world.problem.mdp.terminal
     tolerance = TIE_TOLERANCE * (1.0 + float(np.abs(q[np.isfinite(q)]).max()))
     best, gaps = q.argmax(axis=1), values[:, None] - q
     rows = []
-    for state, action in np.argwhere(np.isfinite(gaps) & (gaps > tolerance) & ~mdp.terminal[:, None]).tolist():
-        policy = best.copy()
-        policy[state] = action
-        regret = float(mdp.initial @ (values - evaluate_policy(mdp, policy, world.reward)))
+    for state, action in np.argwhere(np.isfinite(gaps) & (gaps > tolerance) & ~terminal[:, None]).tolist():
+        regret = regret_of(world, [{"state": state, "action": action}])
         if regret > tolerance:
             log_odds = world.problem.beta * (q[state] - values[state])
             answers = answers_to_tell(log_odds, int(best[state]), action)
@@ -54,39 +52,55 @@ def answers_to_tell(log_odds: FloatArray, first: int, second: int) -> float:
 
 
 def close_calls(table: DataFrame, name: str, methods: tuple[str, ...], step: int) -> DataFrame:
-    """Return where the regret that is left at a step comes from, per method and instance that has some."""
+    """Return where the largest regret from a step on comes from, per method and instance that has some."""
+    late = table[(table["step"] >= step) & (table["true_regret"] > 0.0)]
+    largest = late.groupby(["method", "seed"], observed=True)["true_regret"].max()
     left = DataFrame(
         [
             {"method": method, "seed": int(seed), "true_regret": float(regret)}
             for method in methods
-            for seed, regret in at_step(table, "true_regret", method, step).items()
-            if regret > 0.0
+            if method in largest
+            for seed, regret in largest[method].sort_index().items()
         ],
         columns=["method", "seed", "true_regret"],
     )
-    choices = {seed: wrong_choices(make_world(name, seed)) for seed in left["seed"].unique()}
-    rows = [_choice(choices[seed], regret) for seed, regret in zip(left["seed"], left["true_regret"], strict=True)]
+    worlds = {seed: make_world(name, seed) for seed in left["seed"].unique()}
+    choices = {seed: wrong_choices(world) for seed, world in worlds.items()}
+    pairs = zip(left["seed"], left["true_regret"], strict=True)
+    rows = [_choice(worlds[seed], choices[seed], regret) for seed, regret in pairs]
     columns = ["state", "gap", "num_answers"]
     return left.join(DataFrame(rows, columns=columns, index=left.index)).assign(step=step)
 
 
-def _choice(choices: DataFrame, regret: float) -> tuple[float, float, float]:
+def _choice(world: World, choices: DataFrame, regret: float) -> tuple[float, float, float]:
     """Return the choice that costs so much, or the costlier one of two that do so together; NaN if there is none."""
-    small = choices[choices["regret"] <= regret * (1.0 + MATCH)].sort_values("regret", ascending=False)
+    small = choices[choices["regret"] <= regret * (1.0 + NEARLY)].sort_values("regret", ascending=False)
     rows = small.to_dict("records")
     for some in (*((row,) for row in rows), *combinations(rows, 2)):
-        if abs(sum(row["regret"] for row in some) / regret - 1.0) < MATCH:
+        total = sum(row["regret"] for row in some)
+        if len(some) == 2 and abs(total / regret - 1.0) < NEARLY:
+            total = regret_of(world, some)
+        if abs(total / regret - 1.0) < MATCH:
             return float(some[0]["state"]), some[0]["gap"], some[0]["num_answers"]
     return math.nan, math.nan, math.nan
+
+
+def regret_of(world: World, choices: Iterable[Mapping[str, float]]) -> float:
+    """Return the regret of a policy that is optimal but for some choices."""
+    policy = world.expert.q.argmax(axis=1)
+    for choice in choices:
+        policy[int(choice["state"])] = int(choice["action"])
+    mdp = world.problem.mdp
+    return float(mdp.initial @ (world.expert.values - evaluate_policy(mdp, policy, world.reward)))
 
 
 def close_call_table(name: str, frame: DataFrame, step: int) -> NumberTable:
     """Return the frame for a page."""
     return NumberTable(
         name,
-        f"Where the true regret that is left at step {step} comes from: the state whose choice is wrong (the costlier "
-        "of two; none if there are more), by how much the values of the two actions differ, and how many answers in "
-        f"that very state it takes at least to say which is better, with an error of at most {ERROR:.0%}",
+        f"Where the largest true regret from step {step} on comes from: the state whose choice is wrong (the costlier "
+        "of two; none if there are more), by how much the values of the two actions differ, and how many answers it "
+        f"takes at least, from that state alone, to say which is better with an error of at most {ERROR:.0%}",
         frame,
         {
             "method": "method",

@@ -88,7 +88,7 @@ def _paper_pictures(name: str, table: DataFrame, methods: Sequence[str]) -> Iter
         yield Picture(
             f"{name}-pairs",
             f"**{title}: differences on the same instances ({seeds}), averaged over steps 1 to {NUM_STEPS}.** Left of "
-            "the line is better than the baseline; a filled dot is a difference that chance does not explain.",
+            "the line is better than the baseline; a filled dot has p < 0.05, corrected for the number of methods.",
             lambda: pairs_figure(own, methods=methods, reference=methods),
         )
 

@@ -56,6 +56,9 @@ def readme_page(
         "```sh\njourneyman sweep run docs/reproduction/independent.toml\n"
         "journeyman sweep table docs/reproduction/independent.toml --to docs/reproduction/tables/independent.parquet "
         "--compact\n```",
+        "What is to blame where a posterior is wrong (also at the end; it goes on with what "
+        "[replay.parquet](replay.parquet) lacks):",
+        "```sh\npython docs/reproduction/replay.py\n```",
         "## Figures",
         *(f"![{name}]({FOLDER}/{name}.png)\n\n{caption}" for name, caption in captions.items()),
     ]

@@ -14,7 +14,7 @@ from journeyman.reproduction.experiments import EXPERIMENTS, SCALES
 
 NUM_SEEDS, NUM_STEPS = SCALES["paper"].num_seeds, SCALES["paper"].num_steps
 FEW_STEPS = 50  # some cells were run so far only: most claims are about the steps until then
-PUBLISHED, INDEPENDENT, REPLAY = "-published", "independent", "replay"
+PUBLISHED, INDEPENDENT = "-published", "independent"
 RESUME = "journeyman reproduce all --scale paper --tables docs/reproduction/tables --out runs/reproduction-paper"
 TITLES = {
     "jail": "jail, trajectories",
@@ -73,13 +73,16 @@ class Sources:
         return name in ("random-10x10", "random-8x8")
 
     def everything(self) -> DataFrame:
-        """Return the rows of all experiments, with their names in the column `experiment`."""
-        parts = [table.assign(experiment=name) for name, table in self.tables.items()]
+        """Return the rows of all cells with all steps, with the names of experiments in the column `experiment`."""
+        parts = [
+            table[table.groupby("cell")["step"].transform("max") >= NUM_STEPS].assign(experiment=name)
+            for name, table in self.tables.items()
+        ]
         return concat(parts, ignore_index=True)
 
 
-def load_sources(tables: Path, calibration: Path) -> Sources:
-    """Read all tables that are there."""
+def load_sources(tables: Path, calibration: Path, replay: Path | None = None) -> Sources:
+    """Read all tables that are there; replays are no results of a sweep, so they lie elsewhere."""
     found, published = {}, {}
     for name in EXPERIMENTS:
         for ending, place in (("", found), (PUBLISHED, published)):
@@ -89,13 +92,13 @@ def load_sources(tables: Path, calibration: Path) -> Sources:
     if not found:
         raise SystemExit(f"There are no tables in {tables}. Make them: {RESUME}")
     records = json.loads(calibration.read_text("utf-8")) if calibration.exists() else []
-    apart, replay = tables / f"{INDEPENDENT}.parquet", tables / f"{REPLAY}.parquet"
+    apart = tables / f"{INDEPENDENT}.parquet"
     return Sources(
         found,
         published,
         records,
         to_frame(read_table(apart)) if apart.exists() else None,
-        read_parquet(replay) if replay.exists() else None,
+        read_parquet(replay) if replay is not None and replay.exists() else None,
     )
 
 
