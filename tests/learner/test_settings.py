@@ -94,3 +94,24 @@ def test_half_of_the_particles_can_show_delta(delta):
 def test_costs_must_be_a_list(costs):
     with pytest.raises(InputError, match="costs must be"):
         LearnerSettings(costs=costs)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({}, "regret_pac"),
+        ({"acquisition": "random"}, "random"),
+        ({"goal": "reward"}, "reward_eig"),
+        ({"query": "trajectory", "length": 3}, "pac_eig"),
+        ({"scope": "every_state"}, "pac_eig"),
+        ({"acquisition_options": {"scope": "joint"}}, "pac_eig"),  # options without a name are those of pac_eig
+    ],
+)
+def test_the_default_function_suits_goal_query_and_problem(given, name):
+    assert ActiveLearner(grid_world().problem, **given).settings.acquisition == name
+    assert LearnerSettings.for_problem(grid_world().problem, **given).acquisition == name
+
+
+def test_on_large_problems_the_default_does_not_look_ahead():
+    problem = make_world("random-grid", 0, size=13).problem
+    assert ActiveLearner(problem).settings.acquisition == "pac_eig"

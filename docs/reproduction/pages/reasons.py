@@ -36,7 +36,10 @@ REASONS: dict[int, str] = {
         "leaves {mistakes random-10x10 true_regret_run_again:.2g} there ([replays](#what-is-to-blame)). But with "
         "other noise for all instances {replay random-10x10 run again num_above:.0f} of "
         "{replay random-10x10 run again num_runs:.0f} is above 0.1 again, another one: with an expert who errs, about "
-        "one in sixteen is to be expected."
+        "one in sixteen is to be expected. *Plain PAC-EIG.* In true regret the instances differ too much to call it "
+        "comparable by this margin; in P[regret > 0.1] it is within "
+        "{goals_random-10x10 chance PAC-EIG minus Reward-EIG low:.2g} to "
+        "{goals_random-10x10 chance PAC-EIG minus Reward-EIG high:.2g} of Reward-EIG."
     ),
     3: (
         "In regret everything holds; by believed regret, which varies less, ActiveVaR is even ahead of Reward-EIG "

@@ -39,7 +39,8 @@ def run(
         Path | None, typer.Option(metavar="FILE", help="A problem of your own (.toml) instead of a world.")
     ] = None,
     acquisition: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Acquisition function; default: pac_eig, or by the goal.")
+        str | None,
+        typer.Option(metavar="NAME", help="Acquisition function; default: by goal and problem."),
     ] = None,
     inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method.")] = "smc",
     steps: Annotated[int, typer.Option(metavar="N", help="Answers in all, at most.")] = 50,
@@ -75,7 +76,8 @@ def run(
     whole_number(steps, "steps", 0, "It is the number of answers.")
     whole_number(batch, "batch", 1, "It is the number of queries to choose at once.")
     instance = instance_of(world, problem, seed, option or [])
-    chosen = LearnerSettings(
+    chosen = LearnerSettings.for_problem(
+        instance.problem,
         acquisition=acquisition or "",
         acquisition_options=parse_scoring_options(asking or []),
         inference=inference,

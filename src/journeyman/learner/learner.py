@@ -72,7 +72,8 @@ class ActiveLearner:
         seed: int = 0,
         num_threads: int | None = None,
     ) -> None:
-        settings = LearnerSettings(
+        settings = LearnerSettings.for_problem(
+            problem,
             acquisition=acquisition or "",
             acquisition_options=acquisition_options or {},
             inference=inference,
@@ -88,7 +89,7 @@ class ActiveLearner:
             apprentice=apprentice,
             num_histories=num_histories,
             confirmation_factor=confirmation_factor,
-            costs=costs,  # type: ignore[arg-type]
+            costs=costs,
             seed=seed,
         )
         self._begin(problem, settings, num_threads)

@@ -1,7 +1,7 @@
 """Settings of a learner: all that it needs besides the problem, checked once, and plain data when stored."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,8 @@ class LearnerSettings:
     Parameters
     ----------
     acquisition, acquisition_options
-        A key of `ACQUISITIONS` and its options; default by the goal: "pac_eig" for a policy, "reward_eig" for a reward.
+        A key of `ACQUISITIONS` and its options. Default: "reward_eig" for a reward; for a policy "regret_pac" or
+        "pac_eig", as suits the problem (see `for_problem`).
     inference, inference_options
         A key of `INFERENCE` and its options.
     epsilon, delta, confidence, scope
@@ -74,6 +75,19 @@ class LearnerSettings:
     confirmation_factor: int = CONFIRMATION_FACTOR
     costs: tuple[float, ...] | None = None
     seed: int = 0
+
+    @classmethod
+    def for_problem(cls, problem: Problem, **given: Any) -> "LearnerSettings":
+        """Return settings whose acquisition function, if none is given, is the one that suits the problem.
+
+        With a scope of every state, or with options but no name, it is that of the goal alone, whatever the problem.
+        """
+        settings = cls(**given)
+        settings.check_problem(problem)
+        is_usual = not given.get("acquisition") and not settings.acquisition_options and settings.scope == "initial"
+        if not is_usual:
+            return settings
+        return replace(settings, acquisition=default_acquisition(settings.goal, settings.query, problem.mdp.num_states))
 
     def __post_init__(self) -> None:
         """Check everything that does not depend on the problem, and make it plain data."""

@@ -59,7 +59,7 @@ class Study:
     def create(cls, path: str | Path, problem: Problem, *, num_threads: int | None = None, **settings: Any) -> "Study":
         """Make a new study file; settings as in `LearnerSettings`. Refuses a file that exists."""
         path = Path(path)
-        chosen = LearnerSettings(**_known(settings))
+        chosen = LearnerSettings.for_problem(problem, **_known(settings))
         chosen.check_problem(problem)
         connection = create_file(path)
         try:
