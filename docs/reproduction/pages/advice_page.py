@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from pandas import DataFrame
 
+from journeyman.acquisition.goals import MAX_LOOKAHEAD_STATES
 from journeyman.report.words import listed
 from pages.advice import BUDGETS, CANDIDATES, GOALS, MIN_SEEDS, OURS, OVERALL, Choice
 from pages.claims_cost import step_costs
@@ -28,6 +29,14 @@ SITUATIONS = {
     "random-8x8-trajectories": "short trajectories, any initial state (8x8 grid, at most 5 steps)",
     "jail": "whole trajectories, few unknowns (jail, three parameters)",
 }
+DEFAULTS = f"""## What a learner does if you do not choose
+
+For single annotations on problems of up to {MAX_LOOKAHEAD_STATES} states it uses `regret_pac`:
+[below](#do-our-own-functions-beat-nupac-eig)
+it has less true regret than `pac_eig` in both settings, and the chance of regret is lower in one and not told apart in
+the other. On more states looking ahead takes seconds, and nothing was measured, so it uses `pac_eig`; for trajectories
+too, where `regret_pac` was not measured. (The form without weights does best there among those that were run; with
+weights it has too few instances, unless a row above names it.) For the reward it uses `reward_eig`."""
 RULE = f"""## The rule
 
 On each instance the functions are ranked by the measure; the one with the lowest mean rank over instances is *best*.
@@ -55,6 +64,7 @@ def advice_page(sources: Sources, choices: Sequence[Choice]) -> tuple[str, list[
         _seeds(choices),
         "## In short",
         "\n".join(f"- {line}" for line in _recommendations(choices, sources)),
+        DEFAULTS,
         "## By budget",
         budgets.markdown(),
         "## What it costs",
