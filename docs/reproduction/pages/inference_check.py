@@ -1,19 +1,21 @@
 """Warm sequential Monte Carlo beside the paper's inference: the same seeds and methods, curves compared."""
 
+from collections.abc import Sequence
+
 import numpy as np
-from pandas import DataFrame
+from pandas import DataFrame, concat
 
 from journeyman.experiment.statistics import entropy_column
 from journeyman.experiment.statistics.entropies import ESTIMATES
 from journeyman.experiment.statistics.paired_tests import student_interval
 from journeyman.report.words import counted
 from pages.numbers import NumberTable, interval_cell
-from pages.sources import NUM_STEPS, TITLES, Sources
+from pages.sources import NUM_STEPS, RESUME, TITLES, Sources
 from pages.steps import at_step
 
 STEPS = (10, 20, 30, 50, 100, NUM_STEPS)
 SHOWN = (10, 30, 50, NUM_STEPS)
-COMMAND = "journeyman reproduce all --scale paper --inference published --seeds 2"
+COMMAND = f"{RESUME} --inference published --seeds 2"
 
 
 def inference_section(sources: Sources) -> tuple[str, tuple[NumberTable, ...]]:
@@ -35,9 +37,26 @@ def inference_section(sources: Sources) -> tuple[str, tuple[NumberTable, ...]]:
         "the instance, so the interval is somewhat too narrow. Queries differ as soon as one choice does, so single "
         "runs part; averages should not. Entropy is by the paper's estimate for that world, which is biased by an "
         "amount that depends on the number of draws and on how they are correlated ([how much](../entropy-bias.md)): "
-        f"there a difference is expected. More seeds: `{COMMAND}` with a larger number."
+        f"there a difference is expected. {summary(tables)} They were run to {_steps(sources)} answers. To go on, or "
+        f"for more seeds: `{COMMAND}`."
     )
     return text, tuple(tables)
+
+
+def summary(tables: Sequence[NumberTable]) -> str:
+    """Say how many of the comparisons in regret show a difference."""
+    rows = concat([table.frame for table in tables], ignore_index=True)
+    rows = rows[~rows["measure"].str.startswith("entropy")]
+    num_apart = int(((rows["low"] > 0.0) | (rows["high"] < 0.0)).sum())
+    return (
+        f"Of {len(rows)} comparisons of true regret and P[regret > 0.1] below and in the files, {num_apart} have an "
+        "interval without 0, where chance alone would give about one in twenty."
+    )
+
+
+def _steps(sources: Sources) -> str:
+    steps = sorted({int(step) for table in sources.published.values() for step in table.groupby("cell")["step"].max()})
+    return " or ".join(map(str, steps))
 
 
 def compared_frame(smc: DataFrame, published: DataFrame) -> DataFrame:

@@ -50,8 +50,7 @@ def readme_page(
         "any time. Then copy the tables of the run, and make the pages.",
         f"```sh\n{RESUME}\ncp runs/reproduction-paper/tables/*.parquet docs/reproduction/tables/\nmake "
         "reproduction-docs\n```",
-        "With the paper's own sampler, from scratch after every answer (hours per instance): add `--inference "
-        "published --seeds 2`.",
+        "With the paper's own sampler, from scratch after every answer: add `--inference published --seeds 2`.",
         "The belief on grids whose terminal cells are drawn apart from the reward (at the end of claims.md):",
         "```sh\njourneyman sweep run docs/reproduction/independent.toml\n"
         "journeyman sweep table docs/reproduction/independent.toml --to docs/reproduction/tables/independent.parquet "
