@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from pandas import DataFrame, Series
+
 from journeyman.reproduction.timing_table import PAPER_THREAD_HOURS, Machine
 from pages.claim import Claim
 from pages.claims_cost import core_hours, hours_table
@@ -87,14 +89,22 @@ def _progress(sources: Sources) -> str:
     )
 
 
-def _seeds(table, methods: Sequence[str]) -> str:
+def _seeds(table: DataFrame, methods: Sequence[str]) -> str:
     if not methods:
         return "-"
-    last = table[table["method"].isin(methods)].groupby(["method", "seed"], observed=True)["step"].max()
-    texts = []
-    for steps in sorted(set(last), reverse=True):
-        counts = [int((last[method] == steps).sum()) if method in last else 0 for method in methods]
-        low, high = min(counts), max(counts)
-        text = f"{low} of {NUM_SEEDS}" if low == high else f"{low} to {high} of {NUM_SEEDS}"
-        texts.append(text if steps == NUM_STEPS else f"{text} with {steps} answers")
-    return ", ".join(texts)
+    last = table.groupby(["method", "seed"], observed=True)["step"].max()
+    found: dict[str, list[str]] = {}
+    for method in methods:
+        found.setdefault(_progress_text(last[method]), []).append(method)
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"{text}: {', '.join(names)}" for text, names in found.items())
+
+
+def _progress_text(last: Series) -> str:
+    """Return how many seeds of a method have how many steps, the most first."""
+    counts = last.value_counts().sort_index(ascending=False)
+    return ", ".join(
+        f"{count} of {NUM_SEEDS}" + ("" if steps >= NUM_STEPS else f" with {steps} answers")
+        for steps, count in counts.items()
+    )
