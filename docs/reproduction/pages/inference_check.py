@@ -49,8 +49,8 @@ def summary(tables: Sequence[NumberTable]) -> str:
     rows = rows[~rows["measure"].str.startswith("entropy")]
     num_apart = int(((rows["low"] > 0.0) | (rows["high"] < 0.0)).sum())
     return (
-        f"Of {len(rows)} comparisons of true regret and P[regret > 0.1] below and in the files, {num_apart} have an "
-        "interval without 0, where chance alone would give about one in twenty."
+        f"In {num_apart} of {len(rows)} comparisons of true regret and P[regret > 0.1], below and in the files, the "
+        "interval excludes 0; chance alone would give about one in twenty."
     )
 
 
