@@ -47,14 +47,13 @@ def lock(file: IO[Any], path: Path, what: str) -> None:
         ) from None
 
 
-def made_folder(path: str | Path, what: str) -> Path:
+def made_folder(path: str | Path, what: str, *, advice: str = "Choose another place.") -> Path:
     """Return a folder, made if need be; `what` names the things that go there: "pictures must go to a folder ..."."""
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"{what} must go to a folder that can be made, got {str(folder)!r}: {error.strerror or error}. "
-            "Choose another place."
+            f"{what} must go to a folder that can be made, got {str(folder)!r}: {error.strerror or error}. {advice}"
         ) from None
     return folder

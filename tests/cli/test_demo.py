@@ -11,7 +11,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from journeyman.cli import app as cli
-from journeyman.cli.demo import NEXT_STEPS, Progress, prepared_folder
+from journeyman.cli.demo import NEXT_STEPS, Progress, demo
 from journeyman.errors import InputError
 from journeyman.report.learning_comparison import Turn
 from journeyman.report.learning_summary import Point
@@ -86,7 +86,7 @@ def test_a_terminal_gets_one_table_that_grows():
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match="--out"):
-        prepared_folder(tmp_path / "file" / "inside")
+        demo(out=tmp_path / "file" / "inside")
 
 
 @pytest.mark.parametrize("steps", ["0", "-1"])

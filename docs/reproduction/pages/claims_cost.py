@@ -53,12 +53,14 @@ def cost_claim(sources: Sources) -> Claim:
             decided(total < PAPER_THREAD_HOURS),
         ),
     )
-    is_single = over["experiment"].map(sources.has_annotations)
+    num_annotations = sum(sources.has_annotations(name) for name in over["experiment"])
     quantities = {
-        "cost_over_trajectories": int((~is_single.astype(bool)).sum()),
-        "cost_over_annotations": int(is_single.astype(bool).sum()),
+        "cost_over_trajectories": len(over) - num_annotations,
+        "cost_over_annotations": num_annotations,
+        "cost_total": total,
+        "cost_over": len(over),
+        "cost_slowest": float(slowest["acquisition_median"]),
     }
-    quantities |= {"cost_total": total, "cost_over": len(over), "cost_slowest": float(slowest["acquisition_median"])}
     for row in posterior_frame(steps).to_dict("records"):
         quantities[f"cost_{row['experiment']}_{row['inference']}_posterior"] = row["posterior_mean"]
     return Claim(

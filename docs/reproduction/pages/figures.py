@@ -63,9 +63,9 @@ def pictures(sources: Sources) -> Iterator[Picture]:
         own = [method for method in others if method not in forms and _is_whole(sources, name, method)]
         for ending, words, chosen in (("ours", OURS_WORDS, own), ("forms", FORMS_WORDS, forms)):
             if chosen:
-                own = sources.most_complete(name, [*chosen, *published])
-                if own is not None:
-                    yield from _other_pictures(name, own, published, chosen, ending, words)
+                common = sources.most_complete(name, [*chosen, *published])
+                if common is not None:
+                    yield from _other_pictures(name, common, published, chosen, ending, words)
         if name in sources.published:
             yield from _inference_pictures(name, table, sources.published[name])
 

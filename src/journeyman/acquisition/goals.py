@@ -10,10 +10,10 @@ from journeyman.inference.posterior import Posterior
 from journeyman.types import FloatArray, real_number
 
 GOALS = ("policy", "reward")
-MAX_LOOKAHEAD_STATES = 150  # looking ahead takes about 0.1 s there, and grows with the cube of their number
+MAX_LOOKAHEAD_STATES = 150  # looking ahead takes a tenth of a second there, and seconds for 400
 
 
-def default_acquisition(goal: str, query: str = "trajectory", num_states: int | None = None) -> str:
+def default_acquisition(goal: str, query: str = "state", num_states: int | None = None) -> str:
     """Return the acquisition function for a goal: "policy" (a certified apprentice) or "reward" (to know it).
 
     For a policy it is `regret_pac` where that beats `pac_eig` on the same instances and is quick enough: single

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeyman.errors import InputError, MissingExtraError
+from journeyman.errors import MissingExtraError
+from journeyman.files import made_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +52,7 @@ def demo(
     from journeyman.report.learning_comparison import compare
     from journeyman.worlds import make_world
 
-    folder = prepared_folder(out)
+    folder = made_folder(out, "the report", advice="Choose another with --out.")
     console = Console()
     world = make_world(WORLD, seed)
     options = {"num_particles": QUICK_PARTICLES if quick else USUAL_PARTICLES}
@@ -70,18 +71,6 @@ def demo(
     console.print("\nWhat to try next:")
     for command in NEXT_STEPS:
         console.print(f"  {command}", soft_wrap=True, highlight=False)
-
-
-def prepared_folder(out: Path) -> Path:
-    """Return the folder of the report, made if it is not there."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the folder of the report must be one that can be made, got {str(out)!r}: {error.strerror}. "
-            "Choose another with --out."
-        ) from None
-    return out
 
 
 def introduce(console: "Console") -> None:

@@ -89,7 +89,7 @@ class Store:
         return next((held for held in self.held(job.cell.id) if held.has(job.num_steps, job.metrics)), None)
 
     def longest(self, job: Job) -> Held | None:
-        """Return the results of a cell with the most answers, if fewer than asked for: it was run to fewer before."""
+        """Return the results of a cell with the most answers, however many are asked for."""
         usable = [held for held in self.held(job.cell.id) if held.has(0, job.metrics)]
         return max(usable, key=lambda held: held.num_steps, default=None)
 
