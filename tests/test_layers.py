@@ -11,8 +11,11 @@ import journeyman
 LAYERS = [
     "errors",
     "types",
-    "files",
+    "checks",
+    "wording",
+    "registry",
     "extras",
+    "storage",
     "threads",
     "mdp",
     "rewards",

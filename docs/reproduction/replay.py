@@ -28,9 +28,9 @@ from journeyman.apprentice.policies import expected_return
 from journeyman.demonstrations import Demonstration
 from journeyman.experiment.cell import Cell
 from journeyman.experiment.results import read_table, to_frame
-from journeyman.files import whole_file
 from journeyman.inference import Posterior
 from journeyman.reproduction.experiments import sweep_of
+from journeyman.storage.files import whole_file
 from journeyman.types import IntArray
 
 TABLES = Path(__file__).parent / "tables"

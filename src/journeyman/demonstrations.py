@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from journeyman.checks import whole_number
 from journeyman.errors import InputError
-from journeyman.types import IntArray, whole_number
+from journeyman.types import IntArray
 
 ENDINGS = ("annotation", "truncated", "terminated")
 

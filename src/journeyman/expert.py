@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from journeyman.checks import real_number, whole_number
 from journeyman.demonstrations import Demonstration, action_counts
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP, simulate, solve
 from journeyman.mdp.episodes import draw_action, single_state
-from journeyman.types import AnyArray, FloatArray, real_number, whole_number
+from journeyman.types import AnyArray, FloatArray
 
 KINDS = ("state", "trajectory")
 MAX_RELATIVE_ERROR = 1e-6  # of the values that an expert may act on

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from journeyman.checks import any_array, real_number
 from journeyman.demonstrations import Demonstration, action_counts, as_demonstrations
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
 from journeyman.rewards import Prior, RewardModel
-from journeyman.types import BoolArray, IntArray, any_array, real_number
+from journeyman.types import BoolArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

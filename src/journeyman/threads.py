@@ -12,7 +12,7 @@ from itertools import pairwise
 from threading import Lock
 from typing import Any, cast
 
-from journeyman.types import whole_number
+from journeyman.checks import whole_number
 
 
 def default_num_threads() -> int:

@@ -16,7 +16,7 @@ from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP, Grid
 from journeyman.report import posterior_map, save_figure, state_map, summarise_world, world_figure
 from journeyman.report.figures import FORMATS
-from journeyman.report.words import signed_number
+from journeyman.wording import signed_number
 from journeyman.worlds import WORLDS, gridworld, make_world
 
 

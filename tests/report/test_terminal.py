@@ -10,10 +10,10 @@ from journeyman.mdp import FiniteMDP, Grid
 from journeyman.problem import Problem
 from journeyman.report.terminal import print_world
 from journeyman.report.terminal_grid import UNICODE, cell_style
-from journeyman.report.words import signed_number
 from journeyman.report.world_list import print_worlds, world_entries
 from journeyman.report.world_summary import summarise_world
 from journeyman.rewards import Normal, PerState
+from journeyman.wording import signed_number
 from journeyman.worlds import WORLDS, World, gridworld, make_world
 
 

@@ -2,16 +2,9 @@ import numpy as np
 import pytest
 
 from journeyman.mdp import FiniteMDP
-from journeyman.report.words import (
-    counted,
-    describe_beta,
-    describe_initial,
-    describe_prior,
-    listed,
-    percent,
-    signed_number,
-)
+from journeyman.report.words import describe_beta, describe_initial, describe_prior
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
+from journeyman.wording import counted, listed, percent, signed_number
 
 
 @pytest.mark.parametrize(

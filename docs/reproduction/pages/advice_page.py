@@ -6,7 +6,7 @@ from dataclasses import replace
 from pandas import DataFrame
 
 from journeyman.acquisition.goals import MAX_LOOKAHEAD_STATES
-from journeyman.report.words import listed
+from journeyman.wording import listed
 from pages.advice import BUDGETS, CANDIDATES, GOALS, MIN_SEEDS, OURS, OVERALL, Choice
 from pages.claims_cost import step_costs
 from pages.comparing import FAILURE, MEASURES, MIN_INSTANCES, REGRET, Difference, Measure, difference_table, differences

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from pandas import DataFrame
 
-from journeyman.report.words import counted
 from journeyman.reproduction.bounds_table import LIKELY, bound_rows, observed_rows, worlds_of
 from journeyman.reproduction.comparison import Comparison
 from journeyman.reproduction.failure_modes import all_comparisons
 from journeyman.reproduction.task_belief import StartSummary
 from journeyman.reproduction.task_figure import without_rounding
+from journeyman.wording import counted
 from pages.claim import Claim, Outcome, Part, decided, no_data
 from pages.numbers import NumberTable, short, step_text
 from pages.sources import Sources

@@ -8,7 +8,7 @@ from pandas import DataFrame, concat
 from journeyman.experiment.statistics import entropy_column
 from journeyman.experiment.statistics.entropies import ESTIMATES
 from journeyman.experiment.statistics.paired_tests import student_interval
-from journeyman.report.words import counted
+from journeyman.wording import counted
 from pages.numbers import NumberTable, interval_cell
 from pages.sources import NUM_STEPS, RESUME, TITLES, Sources
 from pages.steps import at_step

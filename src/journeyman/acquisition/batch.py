@@ -20,8 +20,9 @@ from journeyman.acquisition.registry import check_options, find_acquisition
 from journeyman.acquisition.scores import Rating, Setting, best_of
 from journeyman.acquisition.scoring import checked_costs, checked_setting, weight_warnings
 from journeyman.acquisition.trajectories import grow_from, trajectory_information, tree_uniforms
+from journeyman.checks import whole_number
 from journeyman.inference.posterior import Posterior, systematic_resample
-from journeyman.types import FloatArray, IntArray, whole_number
+from journeyman.types import FloatArray, IntArray
 
 MAX_RATED = 16  # histories that a function without classes is asked about
 

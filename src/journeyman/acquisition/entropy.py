@@ -5,9 +5,10 @@ from scipy.special import entr
 
 from journeyman.acquisition.policies import state_chunks
 from journeyman.acquisition.scores import Rating, Setting
+from journeyman.checks import whole_number
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp.policies import policy_matrix
-from journeyman.types import FloatArray, whole_number
+from journeyman.types import FloatArray
 
 ROW_DIGITS = 9  # to which policy rows are compared
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from journeyman.acquisition.scoring import score
+from journeyman.checks import real_number
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
-from journeyman.types import FloatArray, real_number
+from journeyman.types import FloatArray
 
 GOALS = ("policy", "reward")
 MAX_LOOKAHEAD_STATES = 150  # looking ahead takes a tenth of a second there, and seconds for 400

@@ -22,11 +22,12 @@ from journeyman.acquisition.pac import rate_pac_eig
 from journeyman.acquisition.policies import kernel_policies, own_weights, state_chunks
 from journeyman.acquisition.scores import Rating, Setting
 from journeyman.acquisition.trajectories import NUM_TREES, grow_from, tree_uniforms
+from journeyman.checks import real_number
 from journeyman.errors import InputError
 from journeyman.inference.posterior import CHUNK_ENTRIES, TIE_TOLERANCE, Posterior
 from journeyman.mdp import occupancy, solve, solve_batch
 from journeyman.threads import run_chunks
-from journeyman.types import FloatArray, IntArray, real_number
+from journeyman.types import FloatArray, IntArray
 
 STALL = 0.02  # of the expected regret: a smaller best gain means that no single answer helps
 

@@ -21,11 +21,12 @@ from journeyman.acquisition.policies import state_chunks
 from journeyman.acquisition.scores import Rating, Setting
 from journeyman.apprentice.policies import most_likely_optimal
 from journeyman.apprentice.regret import regrets
+from journeyman.checks import float_array
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp import occupancy as occupancy_of
 from journeyman.mdp.policies import checked_policies
-from journeyman.types import FloatArray, IntArray, float_array
+from journeyman.types import FloatArray, IntArray
 
 SCOPES = ("local", "joint")
 EDGES = (0.5, 1.0)

@@ -9,10 +9,10 @@ from journeyman.acquisition.policies import state_chunks
 from journeyman.acquisition.scores import Rating, Setting
 from journeyman.apprentice.policies import expected_return
 from journeyman.apprentice.regret import regrets, state_regrets
+from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError
 from journeyman.inference.posterior import TIE_TOLERANCE, Posterior, weighted_quantile
 from journeyman.rewards import Discrete
-from journeyman.types import real_number, whole_number
 
 
 def rate_active_var(

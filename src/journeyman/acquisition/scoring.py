@@ -8,13 +8,14 @@ from numpy.typing import ArrayLike
 from journeyman.acquisition.registry import ACQUISITIONS, check_options, find_acquisition
 from journeyman.acquisition.scores import Rating, Scores, Setting
 from journeyman.apprentice.policies import checked_epsilon
+from journeyman.checks import float_array, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.expert import KINDS
 from journeyman.inference.posterior import Posterior, checked_posterior
 from journeyman.inference.weights import effective_size
 from journeyman.problem import Problem
 from journeyman.threads import resolve_num_threads
-from journeyman.types import FloatArray, IntArray, float_array, whole_number
+from journeyman.types import FloatArray, IntArray
 
 
 def score(

@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 
 from journeyman.apprentice.policies import checked_epsilon
 from journeyman.apprentice.verdict import checked_share
+from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.validation import checked_discount
 from journeyman.problem import checked_beta
-from journeyman.types import BoolArray, real_number, whole_number
+from journeyman.types import BoolArray
 
 
 def eig_min(

@@ -16,6 +16,7 @@ from journeyman.apprentice.policies import checked_epsilon, expected_return
 from journeyman.apprentice.regret import regret_contributions
 from journeyman.apprentice.sample_sets import sample_set
 from journeyman.apprentice.verdict import checked_share
+from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.inference import smc
@@ -23,7 +24,7 @@ from journeyman.inference.particles import Particles
 from journeyman.inference.posterior import Posterior, checked_posterior
 from journeyman.inference.progress import progress_bar
 from journeyman.rewards import Discrete
-from journeyman.types import FloatArray, whole_number
+from journeyman.types import FloatArray
 
 ChooseState = Callable[[Posterior], int]
 Update = Callable[[int, int], Posterior]

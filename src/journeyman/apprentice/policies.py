@@ -12,10 +12,11 @@ import numpy as np
 
 from journeyman.apprentice.least_risky import candidate_policies, improved, risk_of
 from journeyman.apprentice.regret import gaps_of
+from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError
 from journeyman.inference.posterior import TIE_TOLERANCE, Posterior
 from journeyman.mdp import solve
-from journeyman.types import IntArray, real_number, whole_number
+from journeyman.types import IntArray
 
 
 def expected_return(posterior: Posterior) -> IntArray:

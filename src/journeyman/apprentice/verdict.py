@@ -6,10 +6,11 @@ import numpy as np
 
 from journeyman.apprentice.effective import size_needed, upper_bound
 from journeyman.apprentice.failures import StateContribution
+from journeyman.checks import real_number
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior, weighted_quantile
 from journeyman.problem import Problem
-from journeyman.types import FloatArray, real_number
+from journeyman.types import FloatArray
 
 MAX_SINGLE_WEIGHT = 0.99
 MAX_FACTOR = 100.0  # times as many samples that we advise to draw

@@ -10,13 +10,14 @@ import numpy as np
 from journeyman.calibration.quantities import fixed_policy, quantities
 from journeyman.calibration.ranks import effective_draws, thinned_indices, truth_levels, truth_ranks
 from journeyman.calibration.spec import CalibrationSpec
+from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError
 from journeyman.expert import BoltzmannExpert
 from journeyman.inference import Posterior, find_method, infer
 from journeyman.mdp import solve_batch
 from journeyman.problem import Problem
-from journeyman.types import FloatArray, IntArray, whole_number
+from journeyman.types import FloatArray, IntArray
 from journeyman.worlds import make_world
 
 MAX_DOUBLINGS = 4  # of chains that are too short

@@ -11,8 +11,8 @@ from typing import TextIO
 from journeyman.calibration.replication import Replication, replicate
 from journeyman.calibration.spec import CalibrationSpec
 from journeyman.calibration.storage import append, appended, replication_record
+from journeyman.checks import whole_number
 from journeyman.inference.progress import progress_bar
-from journeyman.types import whole_number
 
 
 def run(

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.expert import KINDS
 from journeyman.inference import find_method
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete
-from journeyman.types import FloatArray, real_number, whole_number
+from journeyman.types import FloatArray
 from journeyman.worlds import WORLDS, make_world
 
 NUM_SPREAD = 5  # parameters that are tested unless the caller names others

@@ -15,7 +15,7 @@ from journeyman.calibration.quantities import quantity_names
 from journeyman.calibration.replication import Replication
 from journeyman.calibration.spec import CalibrationSpec
 from journeyman.errors import InputError
-from journeyman.files import lock
+from journeyman.storage.files import lock
 
 FORMAT = "journeyman-calibration-1"
 

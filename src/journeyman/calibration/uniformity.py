@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from journeyman.checks import any_array, real_number, whole_number
 from journeyman.errors import InputError
-from journeyman.types import FloatArray, IntArray, any_array, real_number, whole_number
+from journeyman.types import FloatArray, IntArray
 
 MAX_BINS = 20
 MIN_PER_BIN = 5  # expected ranks per bin, for the chi-square distribution to hold

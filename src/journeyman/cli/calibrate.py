@@ -63,9 +63,9 @@ def calibrate(
 ) -> None:
     """Run what is missing, then say what all replications tell."""
     from journeyman.calibration import CalibrationSpec, load_run, run, summarise, summary_record
+    from journeyman.checks import whole_number
     from journeyman.report.calibration_table import describe_spec
     from journeyman.report.figures import checked_picture_path, save_figure
-    from journeyman.types import whole_number
 
     if png is not None:
         checked_picture_path(png)

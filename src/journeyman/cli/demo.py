@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from journeyman.errors import MissingExtraError
-from journeyman.files import made_folder
+from journeyman.storage.files import made_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -146,7 +146,7 @@ def asked_words(turn: "Turn") -> str:
 
 def chance_words(turn: "Turn") -> str:
     """Return the chance of too much regret."""
-    from journeyman.report.words import percent
+    from journeyman.wording import percent
 
     return "?" if turn.point.failure_chance is None else percent(turn.point.failure_chance)
 

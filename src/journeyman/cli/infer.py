@@ -56,7 +56,7 @@ def infer(
     from journeyman.inference.arviz_export import write_netcdf
     from journeyman.report.figures import posterior_map, save_figure
     from journeyman.report.posterior_summary import posterior_record, summarise_posterior
-    from journeyman.report.words import counted
+    from journeyman.wording import counted
     from journeyman.worlds import make_world
 
     chosen = checked_settings(inference, settings or [])
@@ -98,8 +98,8 @@ def ask_at_random(
     """Return the expert's answers at states drawn uniformly from those that may be asked about."""
     import numpy as np
 
+    from journeyman.checks import whole_number
     from journeyman.expert import KINDS
-    from journeyman.types import whole_number
 
     num_demonstrations = whole_number(num_demonstrations, "the number of demonstrations", 0, "0 shows the prior.")
     if kind not in KINDS:

@@ -44,12 +44,12 @@ def reproduce(
     picture: Annotated[str, typer.Option("--format", help="Of the figures: png, svg or pdf.")] = "png",
 ) -> None:
     """Run what is missing, then write tables and figures."""
+    from journeyman.checks import whole_number
     from journeyman.experiment.executors import check_executor
     from journeyman.reproduction.experiments import SCALES
     from journeyman.reproduction.run import Plan
     from journeyman.reproduction.run import reproduce as run_plan
     from journeyman.threads import default_num_threads
-    from journeyman.types import whole_number
 
     if seeds is not None:
         whole_number(seeds, "seeds", 1, "It is the number of instances of each world.")

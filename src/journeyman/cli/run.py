@@ -69,9 +69,9 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of words.")] = False,
 ) -> None:
     """Open the folder, go on from what it holds, and say what came of it."""
+    from journeyman.checks import whole_number
     from journeyman.learner import LearnerSettings
     from journeyman.learner.run_folder import open_run
-    from journeyman.types import whole_number
 
     whole_number(steps, "steps", 0, "It is the number of answers.")
     whole_number(batch, "batch", 1, "It is the number of queries to choose at once.")

@@ -127,8 +127,8 @@ def ask_where_best(
     import numpy as np
 
     from journeyman.acquisition import score
+    from journeyman.checks import whole_number
     from journeyman.inference import smc
-    from journeyman.types import whole_number
 
     whole_number(num_demonstrations, "the number of demonstrations", 0, "0 shows the prior.")
     rng, visits = np.random.default_rng([seed, 1]), Counter[int]()

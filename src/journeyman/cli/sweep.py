@@ -90,7 +90,7 @@ def run(
     """Run what is missing, then say how it ended and what to do next."""
     from journeyman.experiment import load_sweep, run_sweep
     from journeyman.extras import require
-    from journeyman.report.words import counted
+    from journeyman.wording import counted
 
     require("pyarrow", "tables")  # before hours of work, not after them
     sweep = load_sweep(spec)
@@ -121,10 +121,10 @@ def run(
 
 def checked_workers(workers: int | None, executor: str, num_cells: int) -> int:
     """Return the number of local processes: no more than there are cells."""
+    from journeyman.checks import whole_number
     from journeyman.experiment.executors import EXECUTORS
     from journeyman.experiment.suggestions import checked_name
     from journeyman.threads import default_num_threads
-    from journeyman.types import whole_number
 
     checked_name(executor, EXECUTORS, "an executor")
     if workers is None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from journeyman.errors import InputError
-from journeyman.files import made_folder, whole_file
+from journeyman.storage.files import made_folder, whole_file
 
 EXAMPLE = """\
 # A sweep for journeyman: every world x query x inference x acquisition x seed below is a cell, one simulated run.

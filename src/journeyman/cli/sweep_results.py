@@ -157,7 +157,7 @@ def write_results(sweep: "Sweep", spec: Path, out: Path | None, to: Path, *, is_
     from journeyman.experiment.store import Store
     from journeyman.experiment.table import arrow_table
     from journeyman.extras import require
-    from journeyman.files import whole_file
+    from journeyman.storage.files import whole_file
 
     pa = require("pyarrow", "tables")
     results = arrow_table(sweep, Store(results_folder(spec, out)), is_compact=is_compact)

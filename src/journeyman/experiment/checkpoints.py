@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from journeyman.experiment.course import Checkpoint
-from journeyman.files import whole_file
+from journeyman.storage.files import whole_file
 
 PLAIN = "plain"
 

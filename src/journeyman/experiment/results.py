@@ -10,7 +10,7 @@ from journeyman.experiment.cell import Cell, world_options
 from journeyman.experiment.course import Row
 from journeyman.experiment.digest import digest_of
 from journeyman.extras import require
-from journeyman.files import whole_file
+from journeyman.storage.files import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd

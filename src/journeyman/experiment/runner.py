@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError
 from journeyman.experiment.course import Checkpoint, Job
 from journeyman.experiment.executors import Workers, check_executor, workers
@@ -19,7 +20,6 @@ from journeyman.experiment.progress import Display, shown
 from journeyman.experiment.spec import Sweep
 from journeyman.experiment.store import Store, open_store
 from journeyman.extras import require
-from journeyman.types import real_number, whole_number
 
 CHECKPOINT_SECONDS = 10.0
 MAX_LOSSES = 3  # workers that a cell may lose before it counts as failed

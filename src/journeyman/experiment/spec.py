@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.experiment.cell import Cell, Choice, QueryKind
 from journeyman.experiment.metrics import METRICS
 from journeyman.experiment.suggestions import checked_name
-from journeyman.types import whole_number
 from journeyman.worlds import make_world
 
 MAX_SEED = 2**31 - 1  # that the column of results can hold

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from journeyman.acquisition import ACQUISITIONS
+from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.experiment.cell import Choice, QueryKind, option_names
 from journeyman.experiment.spec import Sweep
 from journeyman.experiment.suggestions import check_keys, checked_name, did_you_mean
 from journeyman.inference import INFERENCE, find_method
 from journeyman.learner.settings import plain
-from journeyman.types import whole_number
 from journeyman.worlds import WORLDS
 
 CHOICE_KEYS = ("name", "label", "options")

@@ -26,7 +26,7 @@ from journeyman.experiment.cell import ID_LENGTH, Cell
 from journeyman.experiment.checkpoints import load_checkpoint, save_checkpoint
 from journeyman.experiment.course import Checkpoint, Job, Row
 from journeyman.experiment.results import Held
-from journeyman.files import lock, whole_file
+from journeyman.storage.files import lock, whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
+from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.inference import enumeration, policywalk, smc, valuewalk, variational
@@ -16,7 +17,6 @@ from journeyman.inference.posterior import Posterior
 from journeyman.inference.target import Target
 from journeyman.problem import Problem
 from journeyman.threads import resolve_num_threads
-from journeyman.types import whole_number
 
 SHARED_OPTIONS = ("seed", "num_threads", "progress")
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from journeyman.extras import require
-from journeyman.files import whole_file
 from journeyman.inference.posterior import Posterior
+from journeyman.storage.files import whole_file
 from journeyman.types import AnyArray
 
 

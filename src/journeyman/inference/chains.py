@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from journeyman.checks import real_number, whole_number
 from journeyman.errors import InferenceError, InputError
 from journeyman.inference.diagnostics import Diagnostics, chain_warnings, summarise_chains
-from journeyman.types import AnyArray, FloatArray, real_number, whole_number
+from journeyman.types import AnyArray, FloatArray
 
 
 class ChainSettings(NamedTuple):

@@ -17,10 +17,11 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import digamma, entr, gammaln
 
+from journeyman.checks import whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.inference.likelihood import log_likelihoods
 from journeyman.inference.posterior import Posterior
-from journeyman.types import FloatArray, whole_number
+from journeyman.types import FloatArray
 
 METHODS = ("auto", "shannon", "evidence", "knn", "gaussian")
 NUM_NEIGHBOURS = 5

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import logsumexp, ndtri
 from scipy.stats import qmc
 
+from journeyman.checks import whole_number
 from journeyman.errors import InferenceError, InputError
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.inference.likelihood import log_likelihoods
@@ -29,7 +30,7 @@ from journeyman.inference.weights import effective_size, normalised
 from journeyman.mdp import solve_batch
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
-from journeyman.types import FloatArray, IntArray, whole_number
+from journeyman.types import FloatArray, IntArray
 
 MAX_DIMENSION = 3
 NUM_POINTS = {1: 2**14, 2: 2**15, 3: 2**16}

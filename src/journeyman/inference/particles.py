@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError
 from journeyman.inference.target import Target
 from journeyman.inference.weights import log_mean_exp, normalised
 from journeyman.problem import Problem
-from journeyman.types import AnyArray, FloatArray, real_number, whole_number
+from journeyman.types import AnyArray, FloatArray
 
 MIN_PARTICLES = 100
 

@@ -16,6 +16,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError
 from journeyman.expert import boltzmann_log_policy
@@ -30,7 +31,7 @@ from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
 from journeyman.threads import resolve_num_threads
-from journeyman.types import AnyArray, FloatArray, IntArray, whole_number
+from journeyman.types import AnyArray, FloatArray, IntArray
 
 Report = Callable[[float], None]
 

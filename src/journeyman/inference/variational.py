@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize
 
+from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError
 from journeyman.inference.avril_objective import AvrilObjective, avril_objective
 from journeyman.inference.diagnostics import Diagnostics
@@ -38,7 +39,7 @@ from journeyman.inference.progress import progress_bar
 from journeyman.mdp import solve, solve_batch
 from journeyman.problem import Problem
 from journeyman.rewards import Normal
-from journeyman.types import FloatArray, IntArray, real_number, whole_number
+from journeyman.types import FloatArray, IntArray
 
 MEMORY = 20  # past steps that L-BFGS keeps
 MAX_LINE_SEARCH = 50  # evaluations per iteration

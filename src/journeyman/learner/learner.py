@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from journeyman.acquisition import RewardKnowledge, Scores
 from journeyman.apprentice import APPRENTICES, Certificate
+from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
 from journeyman.learner import ledger as books
@@ -27,7 +28,7 @@ from journeyman.learner.state import State, after, restored, with_belief
 from journeyman.learner.stopping import certificate_of, confirmation_of, knowledge_of
 from journeyman.problem import Problem
 from journeyman.threads import resolve_num_threads
-from journeyman.types import IntArray, read_only, whole_number
+from journeyman.types import IntArray, read_only
 
 T = TypeVar("T")
 

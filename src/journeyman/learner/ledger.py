@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError
 from journeyman.learner.events import Event
 from journeyman.learner.query import Query
 from journeyman.learner.records import AnswerId
 from journeyman.problem import Problem
-from journeyman.types import whole_number
 
 ATTACHED = "attached-"  # before the number of an answer that was never asked for
 ADVICE_FOR_STATUS = {

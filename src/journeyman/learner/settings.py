@@ -14,12 +14,12 @@ from journeyman.apprentice.effective import size_needed
 from journeyman.apprentice.failures import checked_scope
 from journeyman.apprentice.policies import checked_epsilon
 from journeyman.apprentice.verdict import checked_share
+from journeyman.checks import float_array, real_number, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.expert import KINDS
 from journeyman.inference import find_method
 from journeyman.inference.particles import SMCSettings
 from journeyman.problem import Problem
-from journeyman.types import float_array, real_number, whole_number
 
 GOAL_OPTIONS = ("width", "level", "information")
 SPARE_PARTICLES = 1.5  # some ancestors of particles are doubles

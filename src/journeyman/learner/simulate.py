@@ -5,13 +5,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from journeyman.apprentice import Certificate
+from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.expert import BoltzmannExpert
 from journeyman.learner.learner import ActiveLearner
 from journeyman.learner.progress import answers_shown
 from journeyman.learner.query import Query
 from journeyman.learner.records import StepRecord
-from journeyman.types import whole_number
 
 
 class Simulation(NamedTuple):

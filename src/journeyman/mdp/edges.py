@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from journeyman.checks import any_array
 from journeyman.errors import InputError
 from journeyman.extras import require
 from journeyman.mdp.rows import Rows, checked_counts, rows_from_columns
-from journeyman.types import any_array
 
 COLUMNS = ("state", "action", "next_state", "probability")
 MAX_ROWS_PER_LINE = 10_000  # more states and actions than this, for the lines there are, come from a wrong number

@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from journeyman.checks import float_array, whole_number
 from journeyman.errors import InputError
 from journeyman.mdp.model import FiniteMDP
-from journeyman.types import FloatArray, float_array, whole_number
+from journeyman.types import FloatArray
 
 
 class Episode(NamedTuple):

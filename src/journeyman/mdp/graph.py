@@ -5,11 +5,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.rows import MAX_STATES, Rows
-from journeyman.types import BoolArray, whole_number
+from journeyman.types import BoolArray
 
 
 def reachable(mdp: FiniteMDP, from_states: ArrayLike | None = None, within: int | None = None) -> BoolArray:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from journeyman.checks import float_array, whole_number
 from journeyman.errors import InputError
-from journeyman.types import IntArray, float_array, read_only, whole_number
+from journeyman.types import IntArray, read_only
 
 
 @dataclass(frozen=True, eq=False)

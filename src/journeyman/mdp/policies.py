@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from journeyman.checks import any_array, float_array
 from journeyman.errors import InputError
 from journeyman.mdp import kernels
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.validation import checked_initial, checked_rewards
-from journeyman.types import FloatArray, IntArray, any_array, float_array
+from journeyman.types import FloatArray, IntArray
 
 MAX_FACTORISED_STATES = 20_000
 LINEAR_TOLERANCE = 1e-9

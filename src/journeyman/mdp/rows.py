@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from journeyman.checks import any_array, float_array, real_number, whole_number
 from journeyman.errors import InputError
-from journeyman.types import AnyArray, FloatArray, IntArray, any_array, float_array, real_number, whole_number
+from journeyman.types import AnyArray, FloatArray, IntArray
 
 LAYOUTS = {"SAS": (0, 1, 2), "ASS": (1, 0, 2), "SSA": (0, 2, 1)}
 MAX_STATES = 2**31 - 1

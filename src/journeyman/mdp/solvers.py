@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from journeyman.checks import any_array, float_array, real_number, whole_number
 from journeyman.errors import InputError
 from journeyman.mdp import kernels
 from journeyman.mdp.model import FiniteMDP
@@ -23,7 +24,7 @@ from journeyman.mdp.ordering import band_order
 from journeyman.mdp.policies import checked_policies
 from journeyman.mdp.validation import LARGEST_VALUE, ROUNDING, checked_rewards
 from journeyman.threads import resolve_num_threads, run_chunks
-from journeyman.types import FloatArray, IntArray, any_array, float_array, real_number, whole_number
+from journeyman.types import FloatArray, IntArray
 
 MAX_DIRECT_WORK = 1e6  # multiplications of one banded elimination; above it sweeps win
 MAX_POLICY_ITERATIONS = 1000

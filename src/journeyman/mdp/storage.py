@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from journeyman.errors import InputError
-from journeyman.files import whole_file
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.rows import Rows
+from journeyman.storage.files import whole_file
 
 FORMAT = "journeyman-mdp-1"
 

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from journeyman.checks import any_array, float_array, real_number
 from journeyman.errors import InputError
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.rows import Rows, checked_counts
-from journeyman.types import BoolArray, FloatArray, any_array, float_array, real_number
+from journeyman.types import BoolArray, FloatArray
 
 ROW_SUM_TOLERANCE = 1e-6
 ROUNDING = 1e-13  # a sum this near to 1, or nearer than one rounding per entry, is left as it is

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from journeyman.errors import InputError
-from journeyman.files import whole_file
+from journeyman.storage.files import whole_file
 
 PLACES = (
     ("house", "path", "pond"),

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from journeyman.checks import whole_number
 from journeyman.expert import boltzmann_log_policy
 from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
-from journeyman.types import FloatArray, whole_number
+from journeyman.types import FloatArray
 
 TIE_TOLERANCE = 1e-9
 MAX_ENTRIES = 20_000_000  # action values held at once

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from journeyman.calibration.intervals import CHANCES, Coverage
 from journeyman.calibration.summary import SIGNIFICANCE, CalibrationSummary
-from journeyman.report.words import counted
+from journeyman.wording import counted
 
 NOTES = (
     "mean rank: 0.5 if truths lie in the middle of the posterior on average; below, truths are lower than it says. "

@@ -7,8 +7,9 @@ import numpy as np
 from journeyman.extras import require
 from journeyman.mdp import FiniteMDP, Grid
 from journeyman.report.layout import has_initial_marks, has_row_numbering, named_kinds
-from journeyman.report.words import describe_initial, signed_number
+from journeyman.report.words import describe_initial
 from journeyman.types import AnyArray, BoolArray, FloatArray
+from journeyman.wording import signed_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from journeyman.errors import InputError
 from journeyman.extras import require
-from journeyman.files import whole_file
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
 from journeyman.report.drawing import (
@@ -24,6 +23,7 @@ from journeyman.report.drawing import (
     plain,
 )
 from journeyman.report.world_summary import WorldSummary, checked_values, per_state
+from journeyman.storage.files import whole_file
 from journeyman.types import BoolArray
 
 if TYPE_CHECKING:

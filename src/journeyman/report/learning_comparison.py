@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.learner import ActiveLearner, simulate
 from journeyman.report.layout import states_without_preference
 from journeyman.report.learning_summary import LearningSummary, Point, point_now, summarise_learning
 from journeyman.report.learning_words import short_place
-from journeyman.report.words import counted
 from journeyman.report.world_summary import summarise_world
-from journeyman.types import whole_number
+from journeyman.wording import counted
 from journeyman.worlds import World
 
 

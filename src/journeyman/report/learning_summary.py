@@ -25,8 +25,8 @@ from journeyman.report.learning_reward import (
     parameter_knowledge,
     reward_intervals,
 )
-from journeyman.report.words import plain_number
 from journeyman.types import IntArray
+from journeyman.wording import plain_number
 from journeyman.worlds import World
 
 

@@ -11,8 +11,8 @@ from journeyman.mdp import FiniteMDP
 from journeyman.report.layout import named_kinds
 from journeyman.report.learning_identifiability import WHOLLY, reason_not_learned
 from journeyman.report.learning_summary import LearningSummary
-from journeyman.report.words import counted, listed, percent, plain_number
 from journeyman.types import IntArray
+from journeyman.wording import counted, listed, percent, plain_number
 
 MAX_NAMES = 8
 SAMPLES_PER_DIRECTION = 20

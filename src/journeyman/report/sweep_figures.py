@@ -14,7 +14,6 @@ from journeyman.experiment.statistics.table import (
     paper_methods,
     with_methods,
 )
-from journeyman.files import made_folder
 from journeyman.report.figures import FORMATS, save_figure
 from journeyman.report.sweep_goals import goals_figure
 from journeyman.report.sweep_group import DELTA, EPSILON, default_baseline, reference_methods
@@ -23,6 +22,7 @@ from journeyman.report.sweep_maps import query_map_figure
 from journeyman.report.sweep_pairs import pairs_figure
 from journeyman.report.sweep_results import results_figure
 from journeyman.report.sweep_styles import ordered_methods
+from journeyman.storage.files import made_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,7 +20,7 @@ from journeyman.experiment.statistics.table import (
     with_methods,
 )
 from journeyman.report.sweep_styles import Style, method_styles, ordered_methods
-from journeyman.report.words import counted
+from journeyman.wording import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame

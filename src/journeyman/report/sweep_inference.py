@@ -21,7 +21,7 @@ from journeyman.report.sweep_styles import (
     step_axis,
     wrapped_title,
 )
-from journeyman.report.words import counted
+from journeyman.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,7 +19,7 @@ from journeyman.report.sweep_group import (
     with_normalised_regret,
 )
 from journeyman.report.sweep_styles import new_figure, say_nothing_known
-from journeyman.report.words import counted
+from journeyman.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,7 +21,7 @@ from journeyman.report.sweep_group import (
     with_normalised_regret,
 )
 from journeyman.report.sweep_styles import legend_rows, method_legend, new_figure, say_nothing_known, step_axis
-from journeyman.report.words import counted
+from journeyman.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

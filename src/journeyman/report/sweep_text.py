@@ -28,7 +28,7 @@ from journeyman.report.sweep_summary import (
     status_counts,
 )
 from journeyman.report.terminal import definitions
-from journeyman.report.words import counted, percent
+from journeyman.wording import counted, percent
 
 MAX_LISTED = 5  # failed or running cells, unless all are wanted
 MAX_ERROR = 300  # characters of an error; the file has the rest

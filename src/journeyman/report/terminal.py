@@ -13,17 +13,9 @@ from rich.text import Text
 
 from journeyman.mdp import FiniteMDP
 from journeyman.report.terminal_grid import cell_style, grid_drawing
-from journeyman.report.words import (
-    counted,
-    describe_beta,
-    describe_initial,
-    describe_prior,
-    listed,
-    percent,
-    plain_number,
-    signed_number,
-)
+from journeyman.report.words import describe_beta, describe_initial, describe_prior
 from journeyman.report.world_summary import WorldSummary
+from journeyman.wording import counted, listed, percent, plain_number, signed_number
 
 MAX_TABLE_STATES = 16
 PARAMETERS_IN_WORDS = {"per_state": ", one per state", "per_state_action": ", one per state and action"}

@@ -21,8 +21,8 @@ from journeyman.report.layout import (
     named_kinds,
     states_without_preference,
 )
-from journeyman.report.words import signed_number
 from journeyman.report.world_summary import WorldSummary
+from journeyman.wording import signed_number
 
 MIN_CELL, MAX_CELL, SMALL_CELL = 6, 11, 3  # characters in a cell: sign and number must fit, small ones hold signs only
 BELOW, ZERO, ABOVE = np.array([202, 60, 60]), np.array([247, 247, 247]), np.array([50, 110, 190])

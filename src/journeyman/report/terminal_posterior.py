@@ -18,7 +18,7 @@ from journeyman.report.terminal_grid import (
     glyphs_of,
     grid_lines,
 )
-from journeyman.report.words import counted, listed, percent, plain_number, signed_number
+from journeyman.wording import counted, listed, percent, plain_number, signed_number
 
 MAX_TABLE_PARAMETERS = 16
 MAX_LISTED_STATES = 6

@@ -11,7 +11,7 @@ from journeyman.report.layout import has_initial_marks, has_row_numbering
 from journeyman.report.score_map import UNITS, ScoreMap
 from journeyman.report.terminal import definitions
 from journeyman.report.terminal_grid import MIN_CELL, cell_style, fitting_cell_width, glyphs_of, grid_lines
-from journeyman.report.words import counted, listed, plain_number, signed_number
+from journeyman.wording import counted, listed, plain_number, signed_number
 
 NUM_TABLE_STATES, NUM_NAMED_STATES, BAR_WIDTH = 12, 4, 24
 

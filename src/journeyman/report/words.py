@@ -1,45 +1,13 @@
-"""Numbers and models in words, for people: the same in the terminal and in pictures."""
-
-from collections.abc import Sequence
+"""Models in words, for people: the same in the terminal and in pictures."""
 
 import numpy as np
 
 from journeyman.mdp import FiniteMDP
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Prior, Uniform
 from journeyman.types import FloatArray
+from journeyman.wording import listed, percent, plain_number
 
 MAX_LISTED_STATES = 4
-
-
-def signed_number(value: float, width: int = 5) -> str:
-    """Return a number with its sign in at most `width` (5 or more) characters: +100, -57.3, +0.42, and 0.
-
-    Whole numbers have no decimals, others at most two.
-    """
-    if not np.isfinite(value):
-        return {np.inf: "+inf", -np.inf: "-inf"}.get(value, "?")
-    if value == 0:
-        return "0"
-    for decimals in [0] if float(value).is_integer() else [2, 1, 0]:
-        text = f"{value:+.{decimals}f}"
-        if len(text) <= width:
-            return text
-    return f"{value:+.0e}".replace("e+0", "e").replace("e+", "e")
-
-
-def plain_number(value: float) -> str:
-    """Return a number with at most four significant digits."""
-    return f"{value:.4g}"
-
-
-def counted(count: int, word: str) -> str:
-    """Return a count with its word: "1 state", "2 states"."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
-
-
-def listed(words: Sequence[str]) -> str:
-    """Return words as they are listed in a sentence: "a, b and c"."""
-    return ", ".join(words) if len(words) < 2 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def describe_prior(prior: Prior) -> str:
@@ -91,12 +59,3 @@ def describe_initial(mdp: FiniteMDP) -> str:
     if chances.size == 1:
         return which
     return f"{which}, {'equally likely' if np.ptp(chances) < 1e-12 else 'some more likely than others'}"
-
-
-def percent(chance: float) -> str:
-    """Return a chance as a percentage, never rounded to certainty: "93 %", "> 99 %"."""
-    if 0.995 <= chance < 1.0:
-        return "100 %" if chance > 1.0 - 1e-12 else "> 99 %"
-    if 0.0 < chance < 0.005:
-        return "< 1 %"
-    return f"{100 * chance:.0f} %"

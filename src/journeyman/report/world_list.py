@@ -10,7 +10,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from journeyman.report.terminal import definitions
-from journeyman.report.words import describe_prior, plain_number
+from journeyman.report.words import describe_prior
+from journeyman.wording import plain_number
 from journeyman.worlds import WORLDS, make_world
 
 

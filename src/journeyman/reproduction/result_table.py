@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from journeyman.files import made_folder, whole_file
-from journeyman.report.words import plain_number
+from journeyman.storage.files import made_folder, whole_file
+from journeyman.wording import plain_number
 
 Value = bool | int | float | str | None
 TEXT_WIDTH, GAP = 110, 2

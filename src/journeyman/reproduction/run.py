@@ -18,9 +18,9 @@ from journeyman.experiment.results import held_in, joined, to_frame, write_table
 from journeyman.experiment.store import open_store
 from journeyman.experiment.suggestions import checked_name
 from journeyman.experiment.table import arrow_table
-from journeyman.files import whole_file
 from journeyman.report.figures import FORMATS
 from journeyman.reproduction.experiments import EXPERIMENTS, INFERENCE, SCALES, sweep_of
+from journeyman.storage.files import whole_file
 
 if TYPE_CHECKING:
     from pandas import DataFrame

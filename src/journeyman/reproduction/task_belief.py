@@ -13,11 +13,12 @@ import numpy as np
 from scipy import ndimage
 
 from journeyman.acquisition import Scores, score
+from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.inference import Posterior, infer
 from journeyman.problem import Problem
-from journeyman.types import BoolArray, whole_number
+from journeyman.types import BoolArray
 from journeyman.worlds import World, make_world
 
 NUM_POINTS, NUM_HISTORIES = 4096, 1024  # errors of about 0.01 nats where the best start tells 1.8

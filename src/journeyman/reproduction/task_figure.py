@@ -12,11 +12,9 @@ import numpy as np
 from journeyman.acquisition import Scores
 from journeyman.errors import InputError
 from journeyman.extras import require
-from journeyman.files import made_folder
 from journeyman.report.drawing import add_legend, plain
 from journeyman.report.figures import checked_picture_path, save_figure, state_map
 from journeyman.report.score_map import draw_scores, scaled_scores, unit_words
-from journeyman.report.words import counted
 from journeyman.report.world_summary import summarise_world
 from journeyman.reproduction.result_table import ResultTable, Written, write_tables
 from journeyman.reproduction.task_belief import (
@@ -27,6 +25,8 @@ from journeyman.reproduction.task_belief import (
     illustrate_task,
     summarise_start,
 )
+from journeyman.storage.files import made_folder
+from journeyman.wording import counted
 from journeyman.worlds.jail import OBSTACLES
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from journeyman.checks import float_array
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.rewards.priors import checked_parameters
-from journeyman.types import FloatArray, float_array, read_only
+from journeyman.types import FloatArray, read_only
 
 NO_SPACE = "a Discrete prior has no unconstrained space. Use inference 'enumerate' or 'smc'."
 

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from journeyman.checks import float_array, whole_number
 from journeyman.errors import InputError
-from journeyman.types import FloatArray, float_array, read_only, whole_number
+from journeyman.types import FloatArray, read_only
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.special import ndtr, ndtri
 
+from journeyman.checks import float_array, whole_number
 from journeyman.errors import InputError
-from journeyman.types import FloatArray, float_array, read_only, whole_number
+from journeyman.types import FloatArray, read_only
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 LARGEST_HALF_WIDTH = 8e307  # beyond it the width overflows

@@ -16,6 +16,7 @@ from typing import Any
 
 from journeyman.acquisition import Scores
 from journeyman.apprentice import Certificate
+from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError, StudyError
 from journeyman.inference.posterior import Posterior
@@ -29,7 +30,7 @@ from journeyman.study import store
 from journeyman.study.database import create_file, explained, open_file, transaction
 from journeyman.study.log import EventLog
 from journeyman.study.status import StudyStatus
-from journeyman.types import IntArray, whole_number
+from journeyman.types import IntArray
 
 SNAPSHOT_EVERY = 10  # answers; as many are replayed at most after a crash
 PATIENCE = 3  # asks that others may spoil before we make them wait

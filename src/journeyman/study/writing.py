@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from journeyman.errors import InputError
-from journeyman.files import whole_file
+from journeyman.storage.files import whole_file
 
 
 def check_place(path: Path) -> None:

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from journeyman.checks import any_array, real_number, whole_number
 from journeyman.errors import InputError
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.rows import rows_from_columns
-from journeyman.types import any_array, real_number, whole_number
 
 MAX_CELLS = 4_000_000  # about 10 GB of memory while it is built
 MOVES = np.array([[0, 0], [-1, 0], [0, 1], [1, 0], [0, -1]])

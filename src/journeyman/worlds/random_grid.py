@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.problem import Problem
 from journeyman.rewards import Normal, PerState
-from journeyman.types import BoolArray, FloatArray, whole_number
+from journeyman.types import BoolArray, FloatArray
 from journeyman.worlds.gridworld import check_size, gridworld
 from journeyman.worlds.streams import world_rng
 from journeyman.worlds.world import World

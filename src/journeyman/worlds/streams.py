@@ -4,7 +4,7 @@ import zlib
 
 import numpy as np
 
-from journeyman.types import whole_number
+from journeyman.checks import whole_number
 
 
 def world_rng(name: str, seed: int) -> np.random.Generator:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.experiment.statistics.paired_tests import (
     NUM_RESAMPLES,
@@ -16,7 +17,7 @@ from journeyman.experiment.statistics.paired_tests import (
 )
 from journeyman.experiment.statistics.table import GROUP, by_step, checked_methods, checked_table, groups
 from journeyman.extras import require
-from journeyman.types import FloatArray, whole_number
+from journeyman.types import FloatArray
 
 if TYPE_CHECKING:
     from pandas import DataFrame

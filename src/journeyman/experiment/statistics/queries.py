@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.experiment.statistics.table import CELL, GROUP, checked_methods, checked_table
 from journeyman.extras import require
-from journeyman.types import IntArray, whole_number
+from journeyman.types import IntArray
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from journeyman.checks import whole_number
 from journeyman.experiment.statistics.table import (
     GROUP,
     INSTANCE,
@@ -15,7 +16,7 @@ from journeyman.experiment.statistics.table import (
     with_methods,
 )
 from journeyman.extras import require
-from journeyman.types import FloatArray, whole_number
+from journeyman.types import FloatArray
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

@@ -5,7 +5,7 @@ from journeyman.report.html.pictures import picture
 from journeyman.report.learning_figures import SMALLEST, progress_figure, score_map_figure
 from journeyman.report.learning_summary import LearningSummary, Point
 from journeyman.report.learning_words import answer_words, change_sentence, goal_sentence, place_words
-from journeyman.report.words import counted, percent
+from journeyman.wording import counted, percent
 
 LINES = (
     "Dashed: delta, the chance that is acceptable, and epsilon, the regret that is too much. "

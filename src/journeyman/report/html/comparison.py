@@ -21,8 +21,8 @@ from journeyman.report.html.trusting import footer, tiles, verdict_box
 from journeyman.report.learning_comparison import Comparison, comparison_sentences
 from journeyman.report.learning_figures import progress_figure, score_map_figure
 from journeyman.report.learning_words import short_place
-from journeyman.report.words import percent
 from journeyman.report.world_summary import summarise_world
+from journeyman.wording import percent
 
 
 def comparison_report(comparison: Comparison, next_steps: tuple[str, ...] = ()) -> str:

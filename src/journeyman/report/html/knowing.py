@@ -11,8 +11,8 @@ from journeyman.report.learning_words import (
     open_parameters,
     place_words,
 )
-from journeyman.report.words import percent, plain_number
 from journeyman.types import FloatArray
+from journeyman.wording import percent, plain_number
 
 MAX_UNSURE = 12
 

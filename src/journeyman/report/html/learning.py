@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from journeyman.errors import InputError
-from journeyman.files import whole_file
 from journeyman.report.html.asking import asked_section, course_section
 from journeyman.report.html.knowing import actions_section, learned_section, limits_section
 from journeyman.report.html.page import Markup, contents, document, element, join, paragraph
 from journeyman.report.html.trusting import certificate_section, diagnostics_section, footer, tiles, verdict_box
 from journeyman.report.learning_summary import LearningSummary
+from journeyman.storage.files import whole_file
 from journeyman.types import FloatArray
 
 CONTENTS = (

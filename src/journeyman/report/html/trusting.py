@@ -9,7 +9,8 @@ from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence, nu
 from journeyman.report.html.page import Markup, bullets, definitions, details, element, join, paragraph, section
 from journeyman.report.learning_summary import LearningSummary
 from journeyman.report.learning_words import verdict_sentences
-from journeyman.report.words import describe_initial, describe_prior, percent, plain_number
+from journeyman.report.words import describe_initial, describe_prior
+from journeyman.wording import percent, plain_number
 
 WORDS = {
     "seconds": "seconds for the last posterior",

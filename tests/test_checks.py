@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from journeyman.checks import any_array, float_array, real_number, whole_number
 from journeyman.errors import InputError
-from journeyman.types import any_array, float_array, read_only, real_number, whole_number
+from journeyman.types import read_only
 
 
 def test_float_array_takes_numbers_of_every_kind():

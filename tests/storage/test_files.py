@@ -3,7 +3,7 @@ import multiprocessing
 import pytest
 
 from journeyman.errors import InputError
-from journeyman.files import lock, made_folder, whole_file
+from journeyman.storage.files import lock, made_folder, whole_file
 
 
 def test_a_file_is_replaced_when_it_is_whole(tmp_path):

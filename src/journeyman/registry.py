@@ -1,0 +1,115 @@
+"""Registry: what there is of one kind (inference methods, acquisition functions, worlds ...), by name.
+
+Each kind has one registry, which code, command line, tests and docs go through. It begins with what the package brings
+and is open to entries from outside, in two ways:
+
+    register: in your program, before the name is used:   ACQUISITIONS.register("mine", Acquisition(...))
+    entry points: in your package, found by itself:       [project.entry-points."journeyman.acquisitions"]
+                                                          mine = "my_package:MINE"
+
+Modules named in the environment variable JOURNEYMAN_PLUGINS (separated by commas) are imported before the first name is
+looked up, so that a file of your own can register things for the command line and for the workers of a sweep.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+from journeyman.checks import known_name
+from journeyman.errors import InputError
+
+T = TypeVar("T")
+PLUGINS = "JOURNEYMAN_PLUGINS"
+_imported: set[str] = set()
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """Entries by name, in the order in which they came.
+
+    Parameters
+    ----------
+    what
+        One entry in words, with its article: "an acquisition function".
+    group
+        Name of the entry points that add to it, such as "journeyman.acquisitions".
+    kind
+        Class that an entry must be an instance of; `object` for any.
+    entries
+        What the package brings.
+    """
+
+    def __init__(self, what: str, group: str, kind: type[Any], entries: Mapping[str, T]) -> None:
+        self.what, self.group, self.kind = what, group, kind
+        self._entries: dict[str, T] = dict(entries)
+        self._builtin = frozenset(entries)
+        self._outside: dict[str, EntryPoint] | None = None  # entry points by name; None while nobody has looked
+
+    def register(self, name: str, entry: T, *, replace: bool = False) -> T:
+        """Add an entry under a new name; with `replace`, take the place of one that came from outside before."""
+        if not isinstance(name, str) or not name:
+            raise InputError(f"{self.what} must have a name, got {name!r}. Give it a word.")
+        if name in self._builtin or (name in self._entries and not replace and self._entries[name] is not entry):
+            raise InputError(f"{self.what} must have a name of its own, got {name!r}, which exists. Choose another.")
+        self._entries[name] = self._checked(name, entry)
+        return entry
+
+    def unregister(self, name: str) -> None:
+        """Forget an entry that was registered from outside."""
+        if name in self._builtin or name not in self._entries:
+            raise InputError(f"only {self.what} that was registered can be removed, got {name!r}. Leave it.")
+        del self._entries[name]
+
+    def find(self, name: str) -> T:
+        """Return an entry, or say which name is meant."""
+        return self[known_name(name, self, self.what)]
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._entries and name in self._found():
+            self._entries[name] = self._checked(name, self._found()[name].load())
+        return self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries or name in self._found()
+
+    def __iter__(self) -> Iterator[str]:
+        found = self._found()
+        return iter([*self._entries, *(name for name in found if name not in self._entries)])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __repr__(self) -> str:
+        return f"Registry of {self.group.partition('.')[2]}: {', '.join(self)}"
+
+    def _checked(self, name: str, entry: Any) -> T:
+        if self.kind is not object and not isinstance(entry, self.kind):
+            raise InputError(
+                f"{self.what} must be of type {self.kind.__name__}, got {type(entry).__name__} as {name!r}. Make one."
+            )
+        checked: T = entry
+        return checked
+
+    def _found(self) -> dict[str, EntryPoint]:
+        """Return entry points from outside, having imported the modules that the environment names."""
+        import_plugins()
+        if self._outside is None:
+            self._outside = {point.name: point for point in entry_points(group=self.group)}
+        return self._outside
+
+
+def import_plugins() -> None:
+    """Import the modules that JOURNEYMAN_PLUGINS names, each once."""
+    for module in filter(None, (name.strip() for name in os.environ.get(PLUGINS, "").split(","))):
+        if module in _imported:
+            continue
+        _imported.add(module)  # before it is imported: it looks into the registries itself
+        try:
+            import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+                raise
+            raise InputError(
+                f"{PLUGINS} must name modules that can be imported, got {module!r}. Check its name and PYTHONPATH."
+            ) from None

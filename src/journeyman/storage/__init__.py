@@ -1,0 +1,1 @@
+"""What every durable or parallel thing stands on: whole files, append-only lines, processes."""

@@ -1,0 +1,47 @@
+"""Numbers and lists in words, the same wherever people read them: messages, terminal, pictures, pages."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def signed_number(value: float, width: int = 5) -> str:
+    """Return a number with its sign in at most `width` (5 or more) characters: +100, -57.3, +0.42, and 0.
+
+    Whole numbers have no decimals, others at most two.
+    """
+    if not np.isfinite(value):
+        return {np.inf: "+inf", -np.inf: "-inf"}.get(value, "?")
+    if value == 0:
+        return "0"
+    for decimals in [0] if float(value).is_integer() else [2, 1, 0]:
+        text = f"{value:+.{decimals}f}"
+        if len(text) <= width:
+            return text
+    return f"{value:+.0e}".replace("e+0", "e").replace("e+", "e")
+
+
+def plain_number(value: float) -> str:
+    """Return a number with at most four significant digits."""
+    return f"{value:.4g}"
+
+
+def counted(count: int, word: str) -> str:
+    """Return a count with its word: "1 state", "2 states"."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as they are listed in a sentence: "a, b and c"."""
+    return ", ".join(words) if len(words) < 2 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def percent(chance: float, digits: int | None = None) -> str:
+    """Return a chance as a percentage: whole and never rounded to certainty ("93 %", "> 99 %"), or to some digits."""
+    if digits is not None:
+        return f"{100.0 * chance:.{digits}g} %"
+    if 0.995 <= chance < 1.0:
+        return "100 %" if chance > 1.0 - 1e-12 else "> 99 %"
+    if 0.0 < chance < 0.005:
+        return "< 1 %"
+    return f"{100 * chance:.0f} %"
