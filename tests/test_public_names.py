@@ -1,5 +1,7 @@
+import ast
 import importlib
 import importlib.metadata
+from pathlib import Path
 
 import pytest
 
@@ -41,7 +43,14 @@ PUBLIC_NAMES = [
 
 def test_public_names_are_exactly_these():
     assert sorted(journeyman.__all__) == PUBLIC_NAMES
-    assert set(PUBLIC_NAMES) <= set(dir(journeyman))
+    assert sorted(dir(journeyman)) == sorted([*PUBLIC_NAMES, "__version__"])
+
+
+def test_a_type_checker_sees_the_same_names():
+    tree = ast.parse(Path(journeyman.__file__).read_text("utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    seen = {alias.asname: node.module for node in imports for alias in node.names if alias.asname}
+    assert seen == journeyman._MODULE_OF
 
 
 @pytest.mark.parametrize("name", PUBLIC_NAMES)

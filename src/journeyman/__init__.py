@@ -4,77 +4,75 @@ The public names are below. Each is imported when it is first used, so that
 `import journeyman` and `journeyman --help` do not wait for compilers and solvers.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+import importlib as _importlib
 
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without importing typing
 if TYPE_CHECKING:
-    from journeyman.acquisition import ACQUISITIONS, score
-    from journeyman.apprentice import certify
-    from journeyman.demonstrations import Demonstration
-    from journeyman.errors import JourneymanError
-    from journeyman.expert import BoltzmannExpert
-    from journeyman.inference import INFERENCE, Posterior, infer
-    from journeyman.learner import ActiveLearner, Query, simulate
-    from journeyman.mdp import FiniteMDP, Grid, evaluate_policy, occupancy, solve, solve_batch
-    from journeyman.problem import Problem
-    from journeyman.rewards import (
-        Discrete,
-        LinearFeatures,
-        MultivariateNormal,
-        Normal,
-        PerState,
-        PerStateAction,
-        Uniform,
+    from journeyman.acquisition import (
+        ACQUISITIONS as ACQUISITIONS,
+        score as score,
     )
-    from journeyman.study import Study
-    from journeyman.worlds import WORLDS, World, make_world
+    from journeyman.apprentice import certify as certify
+    from journeyman.demonstrations import Demonstration as Demonstration
+    from journeyman.errors import JourneymanError as JourneymanError
+    from journeyman.expert import BoltzmannExpert as BoltzmannExpert
+    from journeyman.inference import (
+        INFERENCE as INFERENCE,
+        Posterior as Posterior,
+        infer as infer,
+    )
+    from journeyman.learner import (
+        ActiveLearner as ActiveLearner,
+        Query as Query,
+        simulate as simulate,
+    )
+    from journeyman.mdp import (
+        FiniteMDP as FiniteMDP,
+        Grid as Grid,
+        evaluate_policy as evaluate_policy,
+        occupancy as occupancy,
+        solve as solve,
+        solve_batch as solve_batch,
+    )
+    from journeyman.problem import Problem as Problem
+    from journeyman.rewards import (
+        Discrete as Discrete,
+        LinearFeatures as LinearFeatures,
+        MultivariateNormal as MultivariateNormal,
+        Normal as Normal,
+        PerState as PerState,
+        PerStateAction as PerStateAction,
+        Uniform as Uniform,
+    )
+    from journeyman.study import Study as Study
+    from journeyman.worlds import (
+        WORLDS as WORLDS,
+        World as World,
+        make_world as make_world,
+    )
 
     __version__: str
-
-__all__ = [
-    "ACQUISITIONS",
-    "INFERENCE",
-    "WORLDS",
-    "ActiveLearner",
-    "BoltzmannExpert",
-    "Demonstration",
-    "Discrete",
-    "FiniteMDP",
-    "Grid",
-    "JourneymanError",
-    "LinearFeatures",
-    "MultivariateNormal",
-    "Normal",
-    "PerState",
-    "PerStateAction",
-    "Posterior",
-    "Problem",
-    "Query",
-    "Study",
-    "Uniform",
-    "World",
-    "certify",
-    "evaluate_policy",
-    "infer",
-    "make_world",
-    "occupancy",
-    "score",
-    "simulate",
-    "solve",
-    "solve_batch",
-]
 
 _MODULE_OF = {
     "ACQUISITIONS": "journeyman.acquisition",
     "score": "journeyman.acquisition",
     "certify": "journeyman.apprentice",
+    "Demonstration": "journeyman.demonstrations",
     "JourneymanError": "journeyman.errors",
+    "BoltzmannExpert": "journeyman.expert",
+    "INFERENCE": "journeyman.inference",
+    "Posterior": "journeyman.inference",
+    "infer": "journeyman.inference",
+    "ActiveLearner": "journeyman.learner",
+    "Query": "journeyman.learner",
+    "simulate": "journeyman.learner",
     "FiniteMDP": "journeyman.mdp",
     "Grid": "journeyman.mdp",
     "evaluate_policy": "journeyman.mdp",
     "occupancy": "journeyman.mdp",
     "solve": "journeyman.mdp",
     "solve_batch": "journeyman.mdp",
+    "Problem": "journeyman.problem",
     "Discrete": "journeyman.rewards",
     "LinearFeatures": "journeyman.rewards",
     "MultivariateNormal": "journeyman.rewards",
@@ -82,20 +80,12 @@ _MODULE_OF = {
     "PerState": "journeyman.rewards",
     "PerStateAction": "journeyman.rewards",
     "Uniform": "journeyman.rewards",
-    "Demonstration": "journeyman.demonstrations",
-    "Problem": "journeyman.problem",
-    "BoltzmannExpert": "journeyman.expert",
+    "Study": "journeyman.study",
     "WORLDS": "journeyman.worlds",
     "World": "journeyman.worlds",
     "make_world": "journeyman.worlds",
-    "INFERENCE": "journeyman.inference",
-    "Posterior": "journeyman.inference",
-    "infer": "journeyman.inference",
-    "ActiveLearner": "journeyman.learner",
-    "Query": "journeyman.learner",
-    "simulate": "journeyman.learner",
-    "Study": "journeyman.study",
 }
+__all__ = sorted(_MODULE_OF)
 
 
 def _import_public(name: str) -> object:
@@ -105,7 +95,7 @@ def _import_public(name: str) -> object:
 
         value: object = version("journeyman")
     elif name in _MODULE_OF:
-        value = getattr(import_module(_MODULE_OF[name]), name)
+        value = getattr(_importlib.import_module(_MODULE_OF[name]), name)
     else:
         raise AttributeError(f"module 'journeyman' has no attribute {name!r}")
     globals()[name] = value
@@ -117,4 +107,4 @@ if not TYPE_CHECKING:  # a type checker would take any name at all for a public 
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    return [*__all__, "__version__"]

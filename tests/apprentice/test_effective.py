@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import beta as beta_distribution
-from scipy.stats import binom
+from scipy.stats import beta as beta_distribution, binom
 
 from journeyman.apprentice.effective import effective_size_of, size_needed, upper_bound
 from journeyman.apprentice.sample_sets import SampleSet, halves, sample_set

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from calibration.problems import choice_problem, normal_prior
 
-from journeyman.calibration import CalibrationSpec, replicate
-from journeyman.calibration import replication as module
+from journeyman.calibration import CalibrationSpec, replicate, replication as module
 from journeyman.calibration.replication import Stream, drawn_answers, drawn_truth, stream_seed
 from journeyman.errors import InferenceError
 from journeyman.inference import infer

@@ -6,8 +6,7 @@ from functools import cache
 import pytest
 from experiment.small import one_cell, timeless
 
-from journeyman.experiment import METRICS, Choice, QueryKind
-from journeyman.experiment import course as course_module
+from journeyman.experiment import METRICS, Choice, QueryKind, course as course_module
 from journeyman.experiment.checkpoints import load_checkpoint, save_checkpoint
 from journeyman.experiment.course import Checkpoint, Job, advance, events_of
 

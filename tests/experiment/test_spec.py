@@ -3,8 +3,7 @@ import datetime
 
 import pytest
 from experiment.small import RECORD, tiny_sweep
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from journeyman.acquisition import ACQUISITIONS
 from journeyman.errors import InputError, UnsupportedError

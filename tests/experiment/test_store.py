@@ -5,8 +5,7 @@ import pytest
 from experiment.small import one_cell, timeless
 
 from journeyman.errors import InputError
-from journeyman.experiment import METRICS, results
-from journeyman.experiment import store as store_module
+from journeyman.experiment import METRICS, results, store as store_module
 from journeyman.experiment.course import Checkpoint, Job, advance
 from journeyman.experiment.store import PARTS, Store, open_store
 

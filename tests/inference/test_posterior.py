@@ -7,8 +7,7 @@ import pytest
 from inference import twins
 
 from journeyman.errors import InputError
-from journeyman.inference import infer
-from journeyman.inference import posterior as posterior_module
+from journeyman.inference import infer, posterior as posterior_module
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.inference.posterior import Posterior, systematic_resample, weighted_quantile
 from journeyman.mdp import solve_batch

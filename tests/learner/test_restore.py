@@ -9,8 +9,7 @@ from learner.small import grid_learner, grid_world, keys, told
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
-from journeyman.learner import ActiveLearner, Event, LearnerSettings
-from journeyman.learner import state as states
+from journeyman.learner import ActiveLearner, Event, LearnerSettings, state as states
 from journeyman.worlds import make_world
 
 

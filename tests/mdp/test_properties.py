@@ -3,8 +3,7 @@
 import io
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from mdp import twins
 from mdp.random_mdps import mdps
 from mdp.test_builders import assert_same, columns_of

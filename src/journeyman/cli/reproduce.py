@@ -47,8 +47,7 @@ def reproduce(
     from journeyman.checks import whole_number
     from journeyman.experiment.executors import check_executor
     from journeyman.reproduction.experiments import SCALES
-    from journeyman.reproduction.run import Plan
-    from journeyman.reproduction.run import reproduce as run_plan
+    from journeyman.reproduction.run import Plan, reproduce as run_plan
     from journeyman.threads import default_num_threads
 
     if seeds is not None:

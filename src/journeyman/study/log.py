@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from journeyman.errors import StudyError
-from journeyman.learner import Event
-from journeyman.learner import ledger as books
+from journeyman.learner import Event, ledger as books
 from journeyman.learner.ledger import Ledger
 from journeyman.problem import Problem
 from journeyman.study import store

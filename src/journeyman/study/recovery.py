@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import JourneymanError, StudyError
-from journeyman.learner import Event, LearnerSettings
-from journeyman.learner import ledger as books
+from journeyman.learner import Event, LearnerSettings, ledger as books
 from journeyman.learner.ledger import Ledger
 from journeyman.problem import Problem
 from journeyman.study import store

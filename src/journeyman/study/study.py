@@ -20,8 +20,7 @@ from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError, StudyError
 from journeyman.inference.posterior import Posterior
-from journeyman.learner import ActiveLearner, Event, LearnerSettings, Query, StepRecord
-from journeyman.learner import ledger as books
+from journeyman.learner import ActiveLearner, Event, LearnerSettings, Query, StepRecord, ledger as books
 from journeyman.learner.events import BELIEF_EVENTS
 from journeyman.learner.ledger import Ledger
 from journeyman.learner.records import AnswerId
