@@ -14,7 +14,7 @@ import numpy as np
 from journeyman.acquisition import score
 from journeyman.inference import infer
 from journeyman.report import save_figure, state_map
-from journeyman.report.drawing import make_figure
+from journeyman.report.drawing.cells import make_figure
 from journeyman.worlds import make_world
 
 VARIANTS = {

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from journeyman.cli import app as cli
 from journeyman.cli.demo import NEXT_STEPS, Progress, demo
 from journeyman.errors import InputError
-from journeyman.report.learning_comparison import Turn
-from journeyman.report.learning_summary import Point
+from journeyman.report.learning.comparison import Turn
+from journeyman.report.learning.summary import Point
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from journeyman.cli.sweep_results import PICTURES
 from journeyman.experiment import METRICS, Sweep, load_sweep, sweep_from_toml, sweep_table
 from journeyman.experiment.results import COLUMNS
 from journeyman.experiment.store import open_store
-from journeyman.report.figures import FORMATS
+from journeyman.report.drawing.maps import FORMATS
 from journeyman.threads import default_num_threads
 
 WRONG = TINY.replace(

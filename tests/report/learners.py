@@ -8,7 +8,7 @@ from journeyman.demonstrations import Demonstration
 from journeyman.learner import ActiveLearner
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
-from journeyman.report.learning_summary import summarise_learning
+from journeyman.report.learning.summary import summarise_learning
 from journeyman.rewards import Normal, PerStateAction
 from journeyman.worlds import make_world
 

@@ -10,11 +10,11 @@ from pandas import DataFrame, concat
 from PIL import Image
 
 from journeyman.experiment.statistics import common_instances
-from journeyman.report.sweep_goals import goals_figure
-from journeyman.report.sweep_inference import common_to_inferences, inference_figure
-from journeyman.report.sweep_maps import query_map_figure
-from journeyman.report.sweep_pairs import pairs_figure
-from journeyman.report.sweep_results import results_figure
+from journeyman.report.sweep.goals import goals_figure
+from journeyman.report.sweep.inference import common_to_inferences, inference_figure
+from journeyman.report.sweep.maps import query_map_figure
+from journeyman.report.sweep.pairs import pairs_figure
+from journeyman.report.sweep.results import results_figure
 from pages.advice import MIN_SEEDS
 from pages.sources import NUM_STEPS, TITLES, Sources, num_instances
 

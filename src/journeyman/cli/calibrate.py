@@ -64,8 +64,8 @@ def calibrate(
     """Run what is missing, then say what all replications tell."""
     from journeyman.calibration import CalibrationSpec, load_run, run, summarise, summary_record
     from journeyman.checks import whole_number
-    from journeyman.report.calibration_table import describe_spec
-    from journeyman.report.figures import checked_picture_path, save_figure
+    from journeyman.report.calibration.table import describe_spec
+    from journeyman.report.drawing.maps import checked_picture_path, save_figure
 
     if png is not None:
         checked_picture_path(png)
@@ -98,11 +98,11 @@ def calibrate(
     else:
         from rich.console import Console
 
-        from journeyman.report.calibration_table import print_calibration
+        from journeyman.report.calibration.table import print_calibration
 
         print_calibration(Console(), summary, describe_spec(spec.record()))
     if png is not None:
-        from journeyman.report.calibration_figures import calibration_figure
+        from journeyman.report.calibration.figures import calibration_figure
 
         save_figure(calibration_figure(summary, describe_spec(spec.record())), png)
         typer.echo(f"Picture written to {png}", err=as_json)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from journeyman.report.learning_comparison import Comparison, Turn
+    from journeyman.report.learning.comparison import Comparison, Turn
 
 HELP = """Watch two learners ask a simulated expert, get a certificate, and a report to look at.
 
@@ -49,7 +49,7 @@ def demo(
     from rich.console import Console
 
     from journeyman.learner import ActiveLearner
-    from journeyman.report.learning_comparison import compare
+    from journeyman.report.learning.comparison import compare
     from journeyman.worlds import make_world
 
     folder = made_folder(out, "the report", advice="Choose another with --out.")
@@ -161,7 +161,7 @@ def conclude(console: "Console", comparison: "Comparison") -> None:
     from rich.text import Text
 
     from journeyman.apprentice.certificate_text import certificate_text
-    from journeyman.report.learning_comparison import comparison_sentences
+    from journeyman.report.learning.comparison import comparison_sentences
 
     console.print()
     for sentence in comparison_sentences(comparison):
@@ -175,9 +175,9 @@ def conclude(console: "Console", comparison: "Comparison") -> None:
 
 def write_results(comparison: "Comparison", folder: Path) -> None:
     """Write the page, its pictures as files of their own, and the certificate as JSON."""
-    from journeyman.report.figures import save_figure
-    from journeyman.report.html import comparison_report, write_page
-    from journeyman.report.learning_figures import apprentice_figure, progress_figure, reward_figure, score_map_figure
+    from journeyman.report.drawing.maps import save_figure
+    from journeyman.report.learning import comparison_report, write_page
+    from journeyman.report.learning.figures import apprentice_figure, progress_figure, reward_figure, score_map_figure
 
     write_page(comparison_report(comparison, NEXT_STEPS), folder / "index.html")
     best = comparison.summaries[comparison.finished_first or next(iter(comparison.summaries))]

@@ -54,8 +54,8 @@ def infer(
     """Simulate demonstrations, infer, show, and write what was asked for."""
     from journeyman.inference import infer as infer_posterior
     from journeyman.inference.arviz_export import write_netcdf
-    from journeyman.report.figures import posterior_map, save_figure
-    from journeyman.report.posterior_summary import posterior_record, summarise_posterior
+    from journeyman.report.drawing.maps import posterior_map, save_figure
+    from journeyman.report.posterior.summary import posterior_record, summarise_posterior
     from journeyman.wording import counted
     from journeyman.worlds import make_world
 
@@ -72,7 +72,7 @@ def infer(
     else:
         from rich.console import Console
 
-        from journeyman.report.terminal_posterior import print_posterior
+        from journeyman.report.posterior.terminal import print_posterior
 
         print_posterior(Console(), summary)
     if netcdf is not None:
@@ -121,7 +121,7 @@ def ask_at_random(
 def check_places(png: Path | None, netcdf: Path | None) -> None:
     """Refuse files that cannot be written, before the long work."""
     from journeyman.extras import require
-    from journeyman.report.figures import checked_picture_path
+    from journeyman.report.drawing.maps import checked_picture_path
 
     if png is not None:
         checked_picture_path(png)

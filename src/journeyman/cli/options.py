@@ -16,7 +16,7 @@ Threads = Annotated[int | None, typer.Option("--threads", metavar="N", help="Thr
 
 def parse_options(name: str, pairs: list[str]) -> dict[str, Any]:
     """Return KEY=VALUE texts as options of world `name`, each of the type of its default."""
-    from journeyman.report.world_list import world_options
+    from journeyman.report.world.listing import world_options
     from journeyman.worlds import make_world
 
     if not pairs:

@@ -58,8 +58,8 @@ def scores(
     """Simulate demonstrations, score all states, show the map, and perhaps draw a picture too."""
     from journeyman.acquisition import score
     from journeyman.acquisition.registry import check_options
-    from journeyman.report.figures import checked_picture_path, save_figure
-    from journeyman.report.score_map import ScoreMap, score_figure, score_record
+    from journeyman.report.drawing.maps import checked_picture_path, save_figure
+    from journeyman.report.scores.score_map import ScoreMap, score_figure, score_record
     from journeyman.worlds import make_world
 
     chosen = parse_scoring_options(settings or [])
@@ -86,7 +86,7 @@ def scores(
     else:
         from rich.console import Console
 
-        from journeyman.report.terminal_scores import print_scores
+        from journeyman.report.scores.terminal import print_scores
 
         print_scores(Console(), found)
     if png is not None:

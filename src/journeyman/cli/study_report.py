@@ -38,9 +38,9 @@ def report(
     ] = False,
 ) -> None:
     """Write the report on a study, or print its numbers."""
-    from journeyman.report.html import checked_page_path, learning_report, write_page
-    from journeyman.report.learning_record import learning_record
-    from journeyman.report.learning_summary import summarise_learning
+    from journeyman.report.learning import checked_page_path, learning_report, write_page
+    from journeyman.report.learning.record import learning_record
+    from journeyman.report.learning.summary import summarise_learning
     from journeyman.study import Study
 
     page = checked_page_path(file.with_suffix(".html") if out is None else out)  # before the work, not after it

@@ -140,8 +140,8 @@ def checked_workers(workers: int | None, executor: str, num_cells: int) -> int:
 def print_plan(sweep: "Sweep", folder: Path, place: str, *, retry_failed: bool) -> None:
     """Say what is to be done and where it goes, on the error stream."""
     from journeyman.experiment import sweep_status
-    from journeyman.report.sweep_summary import status_counts
-    from journeyman.report.sweep_text import describe_sweep
+    from journeyman.report.sweep.summary import status_counts
+    from journeyman.report.sweep.text import describe_sweep
 
     counts = status_counts(sweep_status(sweep, folder))
     known = ", ".join(f"{count} {status}" for status, count in counts.items() if count and status != "waiting")
@@ -154,7 +154,7 @@ def print_plan(sweep: "Sweep", folder: Path, place: str, *, retry_failed: bool) 
 def print_stop(sweep: "Sweep", spec: Path, out: Path | None) -> None:
     """Say what is kept after Ctrl-C, on the error stream."""
     from journeyman.experiment import sweep_status
-    from journeyman.report.sweep_summary import status_counts
+    from journeyman.report.sweep.summary import status_counts
 
     folder = results_folder(spec, out)
     counts = status_counts(sweep_status(sweep, folder))
@@ -171,7 +171,7 @@ def print_end(sweep: "Sweep", spec: Path, out: Path | None, report: "SweepReport
     from rich.console import Console
 
     from journeyman.experiment import sweep_status
-    from journeyman.report.sweep_text import print_failures, print_run
+    from journeyman.report.sweep.text import print_failures, print_run
 
     console, folder = Console(), results_folder(spec, out)
     print_run(console, sweep, report)

@@ -72,7 +72,7 @@ def status(
 ) -> None:
     """Print how far it is, and what to do next."""
     from journeyman.experiment import load_sweep, sweep_status
-    from journeyman.report.sweep_summary import status_counts, status_record
+    from journeyman.report.sweep.summary import status_counts, status_record
 
     sweep, folder = load_sweep(spec), results_folder(spec, out)
     statuses = sweep_status(sweep, folder)
@@ -81,7 +81,7 @@ def status(
         return
     from rich.console import Console
 
-    from journeyman.report.sweep_text import describe_sweep, print_status
+    from journeyman.report.sweep.text import describe_sweep, print_status
 
     if not was_run(folder):
         missing = f"{folder} has no results" if folder.exists() else f"there is no {folder}"
@@ -125,7 +125,7 @@ def table(
         else:
             typer.echo(f"Wrote {num_rows} rows to {to}")
         return
-    from journeyman.report.sweep_summary import checked_steps, summary_rows
+    from journeyman.report.sweep.summary import checked_steps, summary_rows
 
     steps = checked_steps(step or (), sweep.steps)
     rows = summary_rows(finished_table(sweep, spec, out), steps)
@@ -134,7 +134,7 @@ def table(
         return
     from rich.console import Console
 
-    from journeyman.report.sweep_text import print_summary
+    from journeyman.report.sweep.text import print_summary
 
     print_summary(Console(), rows, sweep.epsilon)
 
@@ -197,7 +197,7 @@ def plot(
     """Draw all figures, and list the files."""
     from journeyman.experiment import load_sweep
     from journeyman.extras import require
-    from journeyman.report.sweep_figures import sweep_figures
+    from journeyman.report.sweep.figures import sweep_figures
 
     require("matplotlib", "plot")
     sweep = load_sweep(spec)

@@ -42,7 +42,7 @@ def list_worlds(
         return
     from rich.console import Console
 
-    from journeyman.report.world_list import entry_records, print_worlds, world_entries
+    from journeyman.report.world.listing import entry_records, print_worlds, world_entries
 
     if as_json:
         print_json(entry_records(world_entries()))
@@ -64,8 +64,8 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of drawing.")] = False,
 ) -> None:
     """Draw one world in the terminal, or print it as JSON, and perhaps draw a picture too."""
-    from journeyman.report.figures import checked_picture_path, save_figure, world_figure
-    from journeyman.report.world_summary import summarise_world, world_record
+    from journeyman.report.drawing.maps import checked_picture_path, save_figure, world_figure
+    from journeyman.report.world.summary import summarise_world, world_record
     from journeyman.worlds import make_world
 
     options = parse_options(name, option or [])
@@ -79,8 +79,8 @@ def show(
     else:
         from rich.console import Console
 
-        from journeyman.report.terminal import print_world
-        from journeyman.report.world_list import world_options
+        from journeyman.report.world.listing import world_options
+        from journeyman.report.world.terminal import print_world
 
         print_world(Console(), summary, options=world_options(name) | options, shows_all=shows_all)
     if png is not None:

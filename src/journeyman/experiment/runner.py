@@ -94,7 +94,7 @@ def run_jobs(
     Parameters
     ----------
     name
-        Shown with the progress.
+        FigureData with the progress.
     num_workers
         Local processes, one core each; nothing but time depends on it.
     executor, scheduler

@@ -3,7 +3,7 @@
 `figures` needs the extra `plot`; it is imported when a figure is made.
 """
 
-from journeyman.report.figures import posterior_map, save_figure, state_map, world_figure
-from journeyman.report.world_summary import WorldSummary, summarise_world
+from journeyman.report.drawing.maps import posterior_map, save_figure, state_map, world_figure
+from journeyman.report.world.summary import WorldSummary, summarise_world
 
 __all__ = ["WorldSummary", "posterior_map", "save_figure", "state_map", "summarise_world", "world_figure"]

@@ -18,7 +18,7 @@ from journeyman.experiment.results import held_in, joined, to_frame, write_table
 from journeyman.experiment.store import open_store
 from journeyman.experiment.suggestions import checked_name
 from journeyman.experiment.table import arrow_table
-from journeyman.report.figures import FORMATS
+from journeyman.report.drawing.maps import FORMATS
 from journeyman.reproduction.experiments import EXPERIMENTS, INFERENCE, SCALES, sweep_of
 from journeyman.storage.files import whole_file
 
@@ -140,7 +140,7 @@ def _write_asides(plan: Plan, done: Reproduction, say: Callable[[str], None]) ->
 
 def _write_results(plan: Plan, done: Reproduction, say: Callable[[str], None]) -> None:
     """Write what follows from the results there are."""
-    from journeyman.report.sweep_figures import sweep_figures
+    from journeyman.report.sweep.figures import sweep_figures
     from journeyman.reproduction.bounds_table import write_bounds
     from journeyman.reproduction.timing_table import write_timing
 

@@ -12,10 +12,10 @@ import numpy as np
 from journeyman.acquisition import Scores
 from journeyman.errors import InputError
 from journeyman.extras import require
-from journeyman.report.drawing import add_legend, plain
-from journeyman.report.figures import checked_picture_path, save_figure, state_map
-from journeyman.report.score_map import draw_scores, scaled_scores, unit_words
-from journeyman.report.world_summary import summarise_world
+from journeyman.report.drawing.cells import add_legend, plain
+from journeyman.report.drawing.maps import checked_picture_path, save_figure, state_map
+from journeyman.report.scores.score_map import draw_scores, scaled_scores, unit_words
+from journeyman.report.world.summary import summarise_world
 from journeyman.reproduction.result_table import ResultTable, Written, write_tables
 from journeyman.reproduction.task_belief import (
     NUM_HISTORIES,

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
 
+from journeyman.errors import InputError
 from journeyman.report.html.style import STYLE
+from journeyman.storage.files import whole_file
 
 VOID = ("img", "meta", "br")
 MAX_ROWS = 30
@@ -107,3 +110,23 @@ def document(title: str, *children: object) -> str:
     )
     page = element("html", element("head", head), element("body", element("main", *children)), lang="en")
     return f"<!DOCTYPE html>\n{page}\n"
+
+
+def checked_page_path(path: str | Path) -> Path:
+    """Return the path of a page, if it can be that of one."""
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"a report must go to a file, got the folder {str(path)!r}. Add a file name.")
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"the name of a report must end in .html, got {path.name!r}. Rename it.")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder of a report must exist, got {str(path.parent)!r}. Create it first.")
+    return path
+
+
+def write_page(page: str, path: str | Path) -> Path:
+    """Write a page to a file, whole or not at all, and return its path."""
+    path = checked_page_path(path)
+    with whole_file(path, "a report") as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    return path

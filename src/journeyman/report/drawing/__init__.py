@@ -1,0 +1,1 @@
+"""One picture of an MDP: numbers per state as cells or bars, in matplotlib and in the terminal."""

@@ -1,0 +1,210 @@
+"""How numbers per state become matplotlib objects: cells on a grid, bars without one, marks and their legend."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from journeyman.extras import require
+from journeyman.mdp import FiniteMDP, Grid
+from journeyman.report.drawing.marks import has_initial_marks, has_row_numbering, named_kinds
+from journeyman.report.words import describe_initial
+from journeyman.types import AnyArray, BoolArray, FloatArray
+from journeyman.wording import signed_number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MAX_NUMBERED_CELLS, MAX_MARKED_CELLS, MAX_BARS = 16, 50, 400  # in a row or column; bars in all
+WALL, UNKNOWN = (0.35, 0.35, 0.35, 1.0), (0.85, 0.85, 0.85, 1.0)
+TERMINAL: dict[str, Any] = {"fill": False, "hatch": "////", "linewidth": 1.2, "zorder": 2, "alpha": 0.6}
+INITIAL: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "o",
+    "markerfacecolor": "white",
+    "markeredgecolor": "black",
+    "zorder": 4,
+}
+STAY: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": "black", "markersize": 4}
+MOVE: dict[str, Any] = {"linestyle": "none", "marker": r"$\rightarrow$", "color": "black", "markersize": 11}
+STAR: dict[str, Any] = {"linestyle": "none", "marker": "*", "color": "black", "markersize": 6}
+
+
+def plain(text: str) -> str:
+    """Return text that matplotlib takes as it is, not as a formula."""
+    return text.replace("$", r"\$")
+
+
+def has_marks(mdp: FiniteMDP) -> bool:
+    """Whether a drawing of the MDP has room for marks and arrows."""
+    return mdp.grid is None or max(mdp.grid.num_rows, mdp.grid.num_columns) <= MAX_MARKED_CELLS
+
+
+def make_figure(mdp: FiniteMDP, num_panels: int) -> "Figure":
+    """Return an empty figure of a size that suits the grid, or the number of bars."""
+    figure_class: type[Figure] = require("matplotlib.figure", "plot").Figure
+    if mdp.grid is None:
+        width = min(max(7.0, 0.09 * mdp.num_states * (mdp.num_actions + 1)), 14.0)
+        return figure_class(figsize=(width, 1.0 + 3.2 * num_panels), layout="constrained")
+    cell = min(8.0 / max(mdp.grid.num_rows, mdp.grid.num_columns), 0.85)
+    width, height = max(cell * mdp.grid.num_columns, 3.5) + 1.4, max(cell * mdp.grid.num_rows, 2.0) + 1.6
+    return figure_class(figsize=(num_panels * width, height), layout="constrained")
+
+
+def colour_scale(values: FloatArray, is_diverging: bool, limit: float | None) -> Any:
+    """Return matplotlib's map from numbers to colours: symmetric around 0 if diverging, else from 0 or below."""
+    finite = values[np.isfinite(values)]
+    largest = float(np.abs(finite).max(initial=0.0)) if limit is None else float(limit)
+    lowest = -largest if is_diverging else min(0.0, float(finite.min(initial=0.0)))
+    if not lowest < largest:
+        lowest, largest = (-1.0, 1.0) if is_diverging else (0.0, 1.0)
+    norm = require("matplotlib.colors", "plot").Normalize(lowest, largest)
+    return require("matplotlib.cm", "plot").ScalarMappable(norm, "RdBu" if is_diverging else "Purples")
+
+
+def draw_cells(
+    ax: "Axes",
+    mdp: FiniteMDP,
+    grid: Grid,
+    values: FloatArray,
+    scale: Any,
+    *,
+    is_signed: bool,
+    optimal: BoolArray | None,
+) -> None:
+    """Draw one coloured cell per state, with number, kind, marks and arrows as far as there is room."""
+    is_known = np.isfinite(values)
+    colours = np.where(is_known[:, None], scale.to_rgba(np.where(is_known, values, 0.0)), UNKNOWN)
+    picture = np.tile(np.array(WALL), (grid.num_rows, grid.num_columns, 1))
+    picture[grid.places[:, 0], grid.places[:, 1]] = colours
+    ax.imshow(picture, interpolation="nearest")
+    _label_axes(ax, mdp, grid)
+    if not has_marks(mdp):
+        return
+    longest = max(grid.num_rows, grid.num_columns)
+    size = 5.0 * min(1.0, 12 / longest)  # of marks, in points
+    inks = np.where(colours[:, :3] @ [0.299, 0.587, 0.114] < 0.5, "white", "black")
+    _mark_cells(ax, mdp, grid, inks, size)
+    if optimal is not None and grid.moves is not None:
+        _draw_arrows(ax, mdp, grid, optimal, inks, size)
+    if longest <= MAX_NUMBERED_CELLS:
+        texts = [signed_number(float(value)) for value in values]
+        texts = texts if is_signed else [text.lstrip("+") for text in texts]
+        _write_cells(ax, mdp, grid, texts, colours, inks, font_size=7.5 * min(1.0, 10 / longest))
+
+
+def _label_axes(ax: "Axes", mdp: FiniteMDP, grid: Grid) -> None:
+    """Put numbers at rows and columns that add up to the number of the state, and thin lines between cells."""
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.tick_params(length=0)
+    if has_row_numbering(mdp):
+        every = 1 + max(grid.num_rows, grid.num_columns) // 20
+        columns, rows = np.arange(0, grid.num_columns, every), np.arange(0, grid.num_rows, every)
+        ax.set_xticks(columns, [str(column) for column in columns])
+        ax.set_yticks(rows, [str(row * grid.num_columns) for row in rows])
+        ax.set_xlabel("state = number at the left + number below")
+    if has_marks(mdp):
+        ax.vlines(np.arange(grid.num_columns + 1) - 0.5, -0.5, grid.num_rows - 0.5, colors="0.6", linewidths=0.5)
+        ax.hlines(np.arange(grid.num_rows + 1) - 0.5, -0.5, grid.num_columns - 0.5, colors="0.6", linewidths=0.5)
+
+
+def _mark_cells(ax: "Axes", mdp: FiniteMDP, grid: Grid, inks: AnyArray, size: float) -> None:
+    """Hatch terminal cells and put a ring into initial ones."""
+    rectangle = require("matplotlib.patches", "plot").Rectangle
+    for (row, column), ink in zip(grid.places[mdp.terminal], inks[mdp.terminal], strict=True):
+        edge = "0.75" if ink == "white" else "0.25"
+        ax.add_patch(rectangle((column - 0.5, row - 0.5), 1, 1, edgecolor=edge, **TERMINAL))
+    if has_initial_marks(mdp):
+        initial = grid.places[mdp.initial > 0]
+        ax.plot(initial[:, 1] - 0.36, initial[:, 0] - 0.36, markersize=size, **INITIAL)
+
+
+def _draw_arrows(ax: "Axes", mdp: FiniteMDP, grid: Grid, optimal: BoolArray, inks: AnyArray, size: float) -> None:
+    """Draw an arrow for every optimal action that moves, a dot for one that stays."""
+    states, actions = np.nonzero(optimal & ~mdp.terminal[:, None])
+    moves = np.sign(np.asarray(grid.moves)[actions])
+    is_alone = np.bincount(states, minlength=mdp.num_states)[states] == 1
+    begin = np.where(is_alone, -0.13, 0.03)[:, None] * moves  # a single arrow is centred, several share their origin
+    y, x = grid.places[states].T
+    is_move = moves.any(axis=1)
+    ax.scatter(x[~is_move], y[~is_move], s=(0.8 * size) ** 2, c=inks[states[~is_move]].tolist(), zorder=4)
+    ax.quiver(
+        (x + begin[:, 1])[is_move],
+        (y + begin[:, 0])[is_move],
+        0.25 * moves[is_move, 1],
+        0.25 * moves[is_move, 0],
+        color=inks[states[is_move]].tolist(),
+        angles="xy",
+        scale_units="xy",
+        scale=1,
+        units="xy",
+        width=0.04,
+        headwidth=4,
+        headlength=4,
+        headaxislength=3.5,
+        zorder=4,
+    )
+
+
+def _write_cells(
+    ax: "Axes", mdp: FiniteMDP, grid: Grid, texts: list[str], colours: FloatArray, inks: AnyArray, font_size: float
+) -> None:
+    """Write number and kind into every cell; in terminal cells on plain ground, for the hatching would hide them."""
+    kinds = named_kinds(mdp) or [""] * mdp.num_states
+    for state, (row, column) in enumerate(grid.places.tolist()):
+        style: dict[str, Any] = {"color": inks[state], "ha": "center", "fontsize": font_size, "zorder": 5}
+        if mdp.terminal[state]:
+            style["bbox"] = {"facecolor": colours[state], "edgecolor": "none", "pad": 1.5}
+            ax.text(column, row, texts[state], va="center", **style)
+        else:
+            ax.text(column, row + 0.44, texts[state], va="bottom", **style)
+        if kinds[state]:
+            ax.text(column + 0.05, row - 0.42, plain(kinds[state]), va="top", style="italic", **style)
+
+
+def draw_bars(ax: "Axes", mdp: FiniteMDP, values: FloatArray, optimal: BoolArray | None) -> None:
+    """Draw a bar per state, or per state and action with a colour per action; lines where bars are too many."""
+    table = np.where(np.isfinite(values), values, np.nan).reshape(mdp.num_states, -1)
+    states, num_bars = np.arange(mdp.num_states), table.shape[1]
+    gap = 0.03 * float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    for index, heights in enumerate(table.T):
+        label = f"action {plain(mdp.action_name(index))}" if values.ndim == 2 else None
+        if table.size > MAX_BARS:
+            ax.plot(states, heights, linewidth=0.8, label=label)
+            continue
+        x = states + (index - (num_bars - 1) / 2) * 0.8 / num_bars
+        ax.bar(x, heights, 0.8 / num_bars, label=label)
+        if optimal is not None and values.ndim == 2:
+            is_best = optimal[:, index] & ~mdp.terminal
+            ax.plot(x[is_best], np.maximum(heights, 0.0)[is_best] + gap, **STAR)
+    ax.axhline(0.0, color="black", linewidth=0.8)
+    if mdp.num_states <= 20:
+        ax.set_xticks(states, [plain(mdp.state_name(state)) for state in states.tolist()])
+    ax.set_xlim(-0.6, mdp.num_states - 0.4)
+    ax.set_xlabel("state")
+    if values.ndim == 2:
+        ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def add_legend(figure: "Figure", mdp: FiniteMDP, optimal: BoolArray | None) -> None:
+    """Explain the marks that occur, below the picture."""
+    line = require("matplotlib.lines", "plot").Line2D
+    rectangle = require("matplotlib.patches", "plot").Rectangle
+    grid, handles = mdp.grid, []
+    if grid is None:
+        if optimal is not None and optimal.size <= MAX_BARS:
+            handles.append(line([], [], label="optimal action", **STAR))
+    elif has_marks(mdp):
+        if optimal is not None and grid.moves is not None:
+            handles.append(line([], [], label="optimal action (several: equally good)", **MOVE))
+            if optimal[~mdp.terminal][:, ~grid.moves.any(axis=1)].any():
+                handles.append(line([], [], label="optimal action: stay", **STAY))
+        if mdp.terminal.any():
+            handles.append(rectangle((0, 0), 1, 1, label="terminal cell", edgecolor="0.25", **TERMINAL))
+        if has_initial_marks(mdp):
+            handles.append(line([], [], label="initial state", markersize=5, **INITIAL))
+        else:
+            handles.append(line([], [], linestyle="none", label=f"initial: {plain(describe_initial(mdp))}"))
+    if handles:
+        figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8, frameon=False)

@@ -1,0 +1,128 @@
+"""Learners side by side in one simulated world: they take turns, and meet the same expert."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from journeyman.checks import whole_number
+from journeyman.errors import InputError
+from journeyman.learner import ActiveLearner, simulate
+from journeyman.report.drawing.marks import states_without_preference
+from journeyman.report.learning.sentences import short_place
+from journeyman.report.learning.summary import LearningSummary, Point, point_now, summarise_learning
+from journeyman.report.world.summary import summarise_world
+from journeyman.wording import counted
+from journeyman.worlds import World
+
+
+class Turn(NamedTuple):
+    """One answer to one learner: where it asked (None before the first), its belief then, and whether it is done."""
+
+    name: str
+    step: int
+    state: int | None
+    point: Point
+    is_finished: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Learners that have taken turns.
+
+    summaries
+        One per learner, by name; their courses hold the true regret too.
+    turns
+        All turns, in order.
+    idle_queries
+        By name: how many queries were put in states where every action is equally good, so that no answer tells
+        anything.
+    """
+
+    world: World
+    summaries: Mapping[str, LearningSummary]
+    turns: tuple[Turn, ...]
+    idle_queries: Mapping[str, int]
+
+    @property
+    def finished_first(self) -> str | None:
+        """Name of the learner that needed fewest answers to finish; None if none did."""
+        done = {name: summary for name, summary in self.summaries.items() if summary.is_finished}
+        return min(done, key=lambda name: done[name].num_demonstrations) if done else None
+
+
+def compare(
+    world: World,
+    learners: Mapping[str, ActiveLearner],
+    steps: int,
+    *,
+    seed: int = 0,
+    on_turn: Callable[[Turn], None] | None = None,
+) -> Comparison:
+    """Let learners ask the expert of a world in turns, each until it is finished or has asked `steps` times.
+
+    Parameters
+    ----------
+    learners
+        New ones, by name; they are changed.
+    seed
+        Of the expert's noise: the n-th answer in a state is the same for all.
+    on_turn
+        Called after every turn, and once per learner before the first.
+    """
+    steps = whole_number(steps, "steps", 1, "It is the number of answers that each may ask for.")
+    if not learners:
+        raise InputError("a comparison must have at least one learner, got none. Give some by name.")
+    turns: list[Turn] = []
+
+    def take(name: str, step: int) -> None:
+        learner = learners[name]
+        state = learner.queries[-1].state if step else None
+        turns.append(Turn(name, step, state, point_now(learner, world), learner.is_finished))
+        if on_turn is not None:
+            on_turn(turns[-1])
+
+    for name in learners:
+        take(name, 0)
+    for step in range(1, steps + 1):
+        for name, learner in learners.items():
+            if not learner.is_finished:
+                simulate(learner, world.expert, 1, stop_when_certified=False, progress=False, seed=seed)
+                take(name, step)
+    title = f"{world.name}, seed {world.seed}"
+    summaries = {}
+    for name, learner in learners.items():
+        course = tuple(turn.point for turn in turns if turn.name == name)
+        summaries[name] = replace(summarise_learning(learner, title, start=course[0]), course=course)
+    is_idle = states_without_preference(world.problem.mdp, summarise_world(world).optimal)
+    idle = {name: sum(bool(is_idle[query.state]) for query in learner.queries) for name, learner in learners.items()}
+    return Comparison(world, summaries, tuple(turns), idle)
+
+
+def comparison_sentences(comparison: Comparison) -> tuple[str, ...]:
+    """Say how each learner did, one sentence or two each."""
+    return tuple(_outcome(comparison, name) for name in comparison.summaries)
+
+
+def _outcome(comparison: Comparison, name: str) -> str:
+    summary = comparison.summaries[name]
+    mdp, last = summary.problem.mdp, summary.course[-1]
+    count = summary.num_demonstrations
+    answers = counted(count, "answer")
+    text = (
+        f"{name} is finished after {answers}: its certificate holds"
+        if summary.is_finished
+        else (f"{name} has no certificate after {answers}")
+    )
+    if last.true_regret is not None:
+        text += f", and its policy truly loses {last.true_regret:.2g} of the return"
+    states, times = np.unique([item.query.state for item in summary.asked], return_counts=True)
+    idle = comparison.idle_queries[name]
+    if count and idle:
+        where = short_place(mdp, int(states[times.argmax()]))
+        text += (
+            f". It asked {idle} of {count} times where every action is equally good, mostly in state {where}: there "
+            "the expert's choice is as random as can be, and tells nothing"
+        )
+    return f"{text}."

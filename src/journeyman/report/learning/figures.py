@@ -1,0 +1,160 @@
+"""Pictures of a learner (extra `plot`): how the belief changed, what is known, where to ask, and what to do."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from journeyman.extras import require
+from journeyman.report.drawing.cells import MOVE, STAY, add_legend, has_marks, make_figure, plain
+from journeyman.report.drawing.maps import posterior_map, state_map
+from journeyman.report.learning.reward import ParameterKnowledge
+from journeyman.report.learning.summary import LearningSummary, Point
+from journeyman.report.scores.score_map import draw_scores, scaled_scores, unit_words
+from journeyman.types import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#1f5fa8", "#c8501e", "#2a8f5b", "#7b4fa3")
+MARKERS = ("o", "s", "^", "D")
+PRIOR, POSTERIOR, TRUTH = "#b9c0c8", "#1f5fa8", "#c8501e"
+MAX_PARAMETERS = 40
+SMALLEST = 1e-4  # regrets below it are drawn here: a logarithm has no place for 0
+
+
+def progress_figure(courses: Mapping[str, Sequence[Point]], epsilon: float, delta: float) -> "Figure":
+    """Return how beliefs changed, a line per learner: chance of too much regret, regret, and entropy if it is known."""
+    has_entropy = any(point.entropy is not None for course in courses.values() for point in course)
+    figure = _new_figure(4.2 * (3 if has_entropy else 2), 3.6)
+    axes = figure.subplots(1, 3 if has_entropy else 2)
+    for index, (name, course) in enumerate(courses.items()):
+        style: dict[str, Any] = {"color": COLOURS[index % 4], "marker": MARKERS[index % 4], "markersize": 4}
+        _line(axes[0], [point.failure_chance for point in course], label=plain(name), **style)
+        _line(axes[1], [_floored(point.expected_regret) for point in course], **style)
+        truth = [_floored(point.true_regret) for point in course]
+        if any(value is not None for value in truth):
+            hollow = style | {"linestyle": ":", "markerfacecolor": "white"}
+            _line(axes[1], truth, **hollow)
+        if has_entropy:
+            _line(axes[2], [point.entropy for point in course], **style)
+    axes[0].axhline(delta, color="0.4", linewidth=1, linestyle="--")
+    axes[0].annotate("delta", (1.0, delta), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
+    axes[0].set_ylim(-0.03, 1.03)
+    axes[0].set_title(f"chance of a regret of {epsilon:.4g} or more", fontsize=10)
+    axes[1].set_yscale("log")
+    axes[1].axhline(epsilon, color="0.4", linewidth=1, linestyle="--")
+    axes[1].annotate("epsilon", (1.0, epsilon), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
+    has_truth = any(point.true_regret is not None for course in courses.values() for point in course)
+    axes[1].set_title("regret: expected, and true (dotted)" if has_truth else "expected regret", fontsize=10)
+    if has_entropy:
+        axes[2].set_title("entropy of the belief (nats)", fontsize=10)
+    for ax in axes:
+        ax.set_xlabel("step")
+        ax.xaxis.set_major_locator(require("matplotlib.ticker", "plot").MaxNLocator(integer=True))
+        ax.grid(alpha=0.25)
+    if len(courses) > 1:
+        figure.legend(loc="outside lower center", ncols=len(courses), fontsize=9, frameon=False)
+    return figure
+
+
+def _line(ax: "Axes", values: Sequence[float | None], **style: Any) -> None:
+    """Draw values over steps: answers may be taken back, so their number may go down."""
+    known = [(step, value) for step, value in enumerate(values) if value is not None]
+    if known:
+        ax.plot(*zip(*known, strict=True), linewidth=1.5, **style)
+
+
+def _floored(value: float | None) -> float | None:
+    return None if value is None else max(value, SMALLEST)
+
+
+def parameter_figure(knowledge: ParameterKnowledge, truth: FloatArray | None = None) -> "Figure":
+    """Return the interval of each parameter before (grey) and after (blue), least learned last where there are many."""
+    order = np.argsort(knowledge.remaining, kind="stable")[:MAX_PARAMETERS]
+    if len(knowledge.names) <= MAX_PARAMETERS:
+        order = np.sort(order)
+    figure = _new_figure(7.5, 0.9 + 0.3 * max(len(order), 2))
+    ax = figure.subplots()
+    heights = np.arange(len(order))[::-1]
+    low, high = knowledge.prior_intervals[order].T
+    share = f"{100 * knowledge.level:.0f} %"
+    ax.barh(heights, high - low, 0.62, low, color=PRIOR, label=f"before: {share} interval")
+    low, high = knowledge.intervals[order].T
+    label = f"now: {share} interval and mean"
+    ax.hlines(heights, low, high, color=POSTERIOR, linewidth=4, label=label)
+    ax.plot(knowledge.mean[order], heights, "o", color="white", markeredgecolor=POSTERIOR, markersize=6)
+    if truth is not None:
+        ax.plot(truth[order], heights, "|", color=TRUTH, markersize=14, markeredgewidth=2.5, label="truth")
+    ax.set_yticks(heights, [plain(knowledge.names[i]) for i in order.tolist()], fontsize=8)
+    ax.use_sticky_edges = False  # a bar's end is not the end of the picture
+    ax.autoscale_view()
+    ax.set_ylim(-0.7, len(order) - 0.3)
+    ax.set_xlabel("parameter of the reward")
+    ax.grid(axis="x", alpha=0.25)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    return figure
+
+
+def reward_figure(summary: LearningSummary) -> "Figure":
+    """Return posterior mean and standard deviation of the reward, per state."""
+    posterior = summary.posterior
+    return posterior_map(
+        summary.problem, posterior.mean_reward(), posterior.reward_std(), title="What the reward may be"
+    )
+
+
+def score_map_figure(summary: LearningSummary) -> "Figure | None":
+    """Return what the next question would be worth in each state; None if nothing may be asked."""
+    scores, mdp = summary.scores, summary.problem.mdp
+    if scores is None:
+        return None
+    figure = make_figure(mdp, num_panels=1)
+    ax = figure.add_subplot()
+    asked = np.unique([item.query.state for item in summary.asked]).astype(np.int64)
+    label = f"score in {unit_words(scores)}"
+    draw_scores(ax, mdp, scaled_scores(scores.values), label, asked, scores.best_state())
+    ax.set_title(plain(f"{scores.name}: the next question"), loc="left", fontsize=11, pad=20)
+    add_legend(figure, mdp, None)
+    return figure
+
+
+def apprentice_figure(summary: LearningSummary) -> "Figure":
+    """Return the apprentice's actions over the chance that they are optimal."""
+    mdp, certainty = summary.problem.mdp, summary.certainty
+    figure = make_figure(mdp, num_panels=1)
+    ax = figure.add_subplot()
+    chances = np.full(mdp.num_states, np.nan)
+    chances[certainty.states] = certainty.chances
+    chosen = np.zeros((mdp.num_states, mdp.num_actions), dtype=bool)
+    chosen[np.arange(mdp.num_states), summary.apprentice] = True
+    state_map(
+        ax, mdp, chances, label="chance that the action is optimal", is_diverging=False, limit=1.0, optimal=chosen
+    )
+    for text in ax.texts:
+        text.set_visible(text.get_text() != "?")  # nobody chooses there
+    ax.set_title("The apprentice's actions", loc="left", fontsize=11)
+    if mdp.grid is None:
+        ax.set_ylim(0.0, 1.05)
+    else:
+        _explain_actions(figure, summary, chosen)
+    return figure
+
+
+def _explain_actions(figure: "Figure", summary: LearningSummary, chosen: Any) -> None:
+    """Explain arrows and dots below the picture."""
+    mdp = summary.problem.mdp
+    grid = mdp.grid
+    line = require("matplotlib.lines", "plot").Line2D
+    if grid is None or grid.moves is None or not has_marks(mdp):
+        return
+    handles = [line([], [], label="apprentice's action", **MOVE)]
+    if chosen[~mdp.terminal][:, ~np.asarray(grid.moves).any(axis=1)].any():
+        handles.append(line([], [], label="apprentice stays", **STAY))
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+
+
+def _new_figure(width: float, height: float) -> "Figure":
+    figure_class: type[Figure] = require("matplotlib.figure", "plot").Figure
+    return figure_class(figsize=(width, height), layout="constrained")

@@ -1,0 +1,81 @@
+"""The numbers of a report as plain data, for scripts."""
+
+from typing import Any
+
+import numpy as np
+
+from journeyman.report.learning.sentences import limits, open_parameters, verdict_sentences
+from journeyman.report.learning.summary import LearningSummary
+from journeyman.report.world.summary import without_nonfinite
+
+
+def learning_record(summary: LearningSummary) -> dict[str, Any]:
+    """Return all numbers of a report as plain data for JSON; None for what is infinite or unknown."""
+    mdp, found, certainty = summary.problem.mdp, summary.identifiability, summary.certainty
+    knowledge, rewards = summary.parameters, summary.rewards
+    record = {
+        "name": summary.name,
+        "is_finished": summary.is_finished,
+        "verdict": list(verdict_sentences(summary)),
+        "num_demonstrations": summary.num_demonstrations,
+        "num_attached": summary.num_attached,
+        "num_undone": summary.num_undone,
+        "certificate": summary.certificate.to_record(),
+        "confirmation": None if summary.confirmation is None else summary.confirmation.to_record(),
+        "asked": [
+            item.query.to_record()
+            | {
+                "status": item.status,
+                "why": item.why,
+                "answer": None if item.answer is None else item.answer.to_record(),
+            }
+            for item in summary.asked
+        ],
+        "course": [point._asdict() for point in summary.course],
+        "apprentice": summary.apprentice.tolist(),
+        "certainty": [
+            {
+                "state": int(state),
+                "name": mdp.state_name(int(state)),
+                "action": int(certainty.actions[i]),
+                "chance": float(certainty.chances[i]),
+                "rival": int(certainty.rivals[i]),
+                "rival_chance": float(certainty.rival_chances[i]),
+            }
+            for i, state in enumerate(certainty.states)
+        ],
+        "parameters": [
+            {
+                "name": name,
+                "mean": float(knowledge.mean[i]),
+                "std": float(knowledge.std[i]),
+                "interval": knowledge.intervals[i].tolist(),
+                "prior_std": float(knowledge.prior_std[i]),
+                "remaining": float(knowledge.remaining[i]),
+            }
+            for i, name in enumerate(knowledge.names)
+        ],
+        "rewards": [
+            {
+                "state": int(state),
+                "action": None if rewards.actions is None else int(rewards.actions[i]),
+                "mean": float(rewards.mean[i]),
+                "std": float(rewards.std[i]),
+                "interval": rewards.intervals[i].tolist(),
+            }
+            for i, state in enumerate(rewards.states)
+        ],
+        "level": knowledge.level,
+        "num_directions_learned": found.num_learned,
+        "num_directions": len(found.spreads),
+        "num_invisible_directions": None if found.invisible is None else len(found.invisible),
+        "limits": list(limits(summary)),
+        "hardly_learned": [
+            {"name": name, "remaining": share, "why": why} for name, share, why in open_parameters(summary)
+        ],
+        "unseen_states": np.flatnonzero(found.unseen).tolist(),
+        "settings": summary.settings.to_record(),
+        "warnings": list(summary.warnings),
+    }
+    plain: dict[str, Any] = without_nonfinite(record)
+    return plain

@@ -1,0 +1,145 @@
+"""Sections of a report on trust: the certificate with what it assumes, the sampler's diagnostics, the settings."""
+
+from dataclasses import fields
+from importlib.metadata import version
+from typing import Any
+
+from journeyman.apprentice import Certificate
+from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence, number_sentences
+from journeyman.report.html.page import Markup, bullets, definitions, details, element, join, paragraph, section
+from journeyman.report.learning.sentences import verdict_sentences
+from journeyman.report.learning.summary import LearningSummary
+from journeyman.report.words import describe_initial, describe_prior
+from journeyman.wording import percent, plain_number
+
+WORDS = {
+    "seconds": "seconds for the last posterior",
+    "num_gradients": "gradients computed",
+    "ess_bulk": "effective samples, bulk (worst parameter)",
+    "ess_tail": "effective samples, tails (worst parameter)",
+    "r_hat": "largest R-hat (1 is best)",
+    "num_divergences": "diverged draws",
+    "particle_ess": "effective particles (by weights)",
+    "acceptance": "moves accepted",
+    "move_correlation": "correlation of successive moves",
+    "distinct_ancestors": "distinct ancestors of the particles",
+    "chain_length": "particles per ancestor",
+    "num_rejuvenations": "times that particles were moved",
+    "error_bound": "bound on the error",
+    "is_converged": "converged",
+}
+
+
+def verdict_box(summary: LearningSummary) -> Markup:
+    """Return the result in a box, coloured by it."""
+    certificate = summary.confirmation or summary.certificate
+    status = certificate.status
+    if summary.settings.goal == "reward":
+        status = "holds" if summary.is_finished else "undecided"
+    return element("div", *(paragraph(text) for text in verdict_sentences(summary)), class_=f"verdict {status}")
+
+
+def tiles(summary: LearningSummary) -> Markup:
+    """Return the numbers that people look for first."""
+    last, epsilon = summary.course[-1], summary.settings.epsilon
+    facts = [
+        (str(summary.num_demonstrations), "demonstrations"),
+        (
+            "?" if last.failure_chance is None else percent(last.failure_chance),
+            f"chance of a regret of {epsilon:.4g} or more (limit {percent(summary.settings.delta)})",
+        ),
+        ("?" if last.expected_regret is None else f"{last.expected_regret:.2g}", "expected regret"),
+        (
+            f"{summary.identifiability.num_learned:.1f} of {len(summary.identifiability.spreads)}",
+            "directions of the reward learned",
+        ),
+    ]
+    return element(
+        "div",
+        *(element("div", element("b", value), element("span", label), class_="tile") for value, label in facts),
+        class_="tiles",
+    )
+
+
+def certificate_section(summary: LearningSummary) -> Markup:
+    """Return the certificate, the confirmed one if there is one, with all that it assumes."""
+    parts = [certificate_markup(summary.confirmation or summary.certificate)]
+    if summary.confirmation is not None:
+        parts.insert(0, paragraph("From a fresh, longer computation with the same answers:"))
+        parts.append(details("from the learner's own samples", certificate_markup(summary.certificate)))
+    return section("certificate", "The certificate", *parts)
+
+
+def certificate_markup(certificate: Certificate) -> Markup:
+    """Return a certificate in the words that the command line uses too."""
+    parts = [element("strong", HEADLINES[certificate.status]), paragraph(claim_sentence(certificate))]
+    parts.append(bullets(number_sentences(certificate)))
+    for title, items in (
+        ("Why", certificate.reasons),
+        ("What would help", certificate.advice),
+        ("All of this assumes that", certificate.assumptions),
+    ):
+        if items:
+            parts += [element("h3", title), bullets(items)]
+    return join(*parts)
+
+
+def diagnostics_section(summary: LearningSummary) -> Markup:
+    """Return how good the samples are, what is doubtful, and the settings."""
+    warnings = [paragraph(f"Warning: {warning}", class_="warning") for warning in summary.warnings]
+    posterior, settings = summary.posterior, summary.settings
+    facts: list[tuple[str, object]] = [
+        ("method", posterior.method),
+        ("samples", posterior.num_samples),
+    ]
+    for field in fields(posterior.diagnostics):
+        value = getattr(posterior.diagnostics, field.name)
+        if value is not None and field.name in WORDS:
+            facts.append((WORDS[field.name], _plain(value)))
+    facts.append(("seconds for all answers", f"{summary.seconds:.2f}"))
+    changed = [(name, _plain(value)) for name, value in settings.to_record().items() if value not in (None, {}, [])]
+    return section(
+        "diagnostics",
+        "Diagnostics and settings",
+        *(warnings or [paragraph("No warnings: the sampler found nothing doubtful about these samples.")]),
+        definitions(facts),
+        details("the problem", definitions(problem_facts(summary))),
+        details("settings of the learner", definitions(changed)),
+    )
+
+
+def problem_facts(summary: LearningSummary) -> list[tuple[str, object]]:
+    """Return what was known before any answer."""
+    problem = summary.problem
+    mdp = problem.mdp
+    return [
+        ("states and actions", f"{mdp.num_states} x {mdp.num_actions}, {int(mdp.terminal.sum())} terminal"),
+        ("discount", plain_number(mdp.discount)),
+        ("initial", describe_initial(mdp)),
+        ("reward", f"{problem.reward_model.kind.replace('_', ' ')}, {problem.reward_model.num_parameters} parameters"),
+        ("prior of each parameter", describe_prior(problem.prior)),
+        ("beta of the expert", plain_number(problem.beta)),
+        ("may be asked about", f"{int(problem.queryable.sum())} states"),
+    ]
+
+
+def footer() -> Markup:
+    """Return what made the page, and what its words mean."""
+    glossary = definitions(
+        [
+            ("regret", "what a policy loses of the expected discounted reward, compared with the best policy"),
+            ("certificate", "the statement that a regret of epsilon or more has a chance of at most delta"),
+            ("nats", "unit of information; one yes-or-no question answered is 0.69 nats"),
+            ("beta", "how rational the expert is: the higher, the fewer mistakes"),
+            ("prior, posterior", "what is believed about the reward before and after the answers"),
+        ]
+    )
+    return element(
+        "footer", details("What the words mean", glossary), paragraph(f"Made by journeyman {version('journeyman')}.")
+    )
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return plain_number(value) if isinstance(value, float) else str(value)

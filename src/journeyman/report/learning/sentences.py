@@ -1,0 +1,180 @@
+"""What a report says in sentences: how the learning went, and what cannot be known and why."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from journeyman.acquisition import ACQUISITIONS
+from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence
+from journeyman.demonstrations import Demonstration
+from journeyman.mdp import FiniteMDP
+from journeyman.report.drawing.marks import named_kinds
+from journeyman.report.learning.identifiability import WHOLLY, reason_not_learned
+from journeyman.report.learning.summary import LearningSummary
+from journeyman.types import IntArray
+from journeyman.wording import counted, listed, percent, plain_number
+
+MAX_NAMES = 8
+SAMPLES_PER_DIRECTION = 20
+
+
+def verdict_sentences(summary: LearningSummary) -> tuple[str, ...]:
+    """Return the result in one to three sentences, the first of them the headline."""
+    certificate = summary.confirmation or summary.certificate
+    if summary.settings.goal == "reward":
+        if summary.is_finished:
+            return "The reward is known well enough.", "Its intervals are narrow, or answers tell hardly anything more."
+        return "The reward is not known well enough yet.", "More answers would still tell something about it."
+    sentences = [HEADLINES[certificate.status], claim_sentence(certificate)]
+    if summary.is_finished:
+        sentences.append("A fresh, longer computation from the same answers has confirmed it: asking may stop.")
+    elif summary.certificate.holds:
+        sentences.append("The samples at hand say yes, a fresh and longer computation does not: keep asking.")
+    return tuple(sentences)
+
+
+def goal_sentence(summary: LearningSummary) -> str:
+    """Return what was asked for, and how questions were chosen."""
+    settings = summary.settings
+    kind = "single actions" if settings.query == "state" else f"trajectories of up to {settings.length} actions"
+    chosen = ACQUISITIONS[settings.acquisition].summary
+    return f"The expert was asked for {kind}. Questions were chosen by {settings.acquisition}: {chosen}."
+
+
+def answer_words(mdp: FiniteMDP, answer: Demonstration | None) -> str:
+    """Return what an expert did, by names: "up", or "up, up, left (ended)"; "" if there is no answer."""
+    if answer is None:
+        return ""
+    actions = [mdp.action_name(action) for _, action in answer.steps]
+    shown = ", ".join(actions[:MAX_NAMES]) + (
+        f" and {len(actions) - MAX_NAMES} more" if len(actions) > MAX_NAMES else ""
+    )
+    return f"{shown or 'nothing'} (ended)" if answer.ended == "terminated" else shown
+
+
+def place_words(mdp: FiniteMDP, state: int) -> str:
+    """Return a state by name, with its cell and kind on a grid."""
+    name = mdp.state_name(state)
+    if mdp.grid is None:
+        return name
+    row, column = mdp.grid.places[state].tolist()
+    kind = (named_kinds(mdp) or [""] * mdp.num_states)[state]
+    return f"{name} (row {row}, column {column}{', ' if kind else ''}{kind})"
+
+
+def short_place(mdp: FiniteMDP, state: int) -> str:
+    """Return a state by name, with its kind where that is not the commonest: "30 (jail)"."""
+    kind = (named_kinds(mdp) or [""] * mdp.num_states)[state]
+    return f"{mdp.state_name(state)} ({kind})" if kind else mdp.state_name(state)
+
+
+def state_names(mdp: FiniteMDP, states: IntArray) -> str:
+    """Return some states by name, the first few if they are many."""
+    names = [mdp.state_name(int(state)) for state in states[:MAX_NAMES]]
+    rest = len(states) - len(names)
+    return f"{', '.join(names)} and {rest} more" if rest > 0 else listed(names)
+
+
+def learned_sentence(summary: LearningSummary) -> str:
+    """Return how much was learned, in directions of the reward."""
+    found = summary.identifiability
+    total = len(found.spreads)
+    if total == 1:
+        return f"The answers left {percent(float(min(found.spreads[0], 1.0)))} of the prior's standard deviation."
+    error = f" (± {found.num_learned_error:.1f} by chance)" if found.num_learned_error >= 0.1 else ""
+    sentence = (
+        f"The answers pinned down about {found.num_learned:.1f} of {total} directions of the reward{error}; a "
+        "direction counts as 1 when nothing of the prior's variance is left along it."
+    )
+    if summary.posterior.num_samples < SAMPLES_PER_DIRECTION * total:
+        return sentence  # so few samples make some direction look known by chance
+    left = percent(float(min(found.spreads[0], 1.0)))
+    return f"{sentence} Along the best known one {left} of the prior's standard deviation is left."
+
+
+def limits(summary: LearningSummary) -> tuple[str, ...]:
+    """Say what cannot be known from any demonstrations, and why."""
+    return tuple(_limits(summary))
+
+
+def _limits(summary: LearningSummary) -> Iterator[str]:
+    found, mdp = summary.identifiability, summary.problem.mdp
+    if found.invisible is None:
+        yield "This problem is too large to work out which changes of the reward no expert's choice depends on."
+    elif len(found.invisible) == 0:
+        yield (
+            "With this reward model no change of the parameters is hidden from all experts: in principle, enough "
+            "answers in all states would tell every parameter."
+        )
+    else:
+        num_parameters = found.invisible.shape[1]
+        yield (
+            f"{len(found.invisible)} of {num_parameters} directions of the reward can never be learned, however many "
+            "demonstrations come: such a change adds the same to the value of every action in a state, so that no "
+            "choice of any expert differs (potential shaping)."
+        )
+        if found.shift is not None:
+            once = (
+                f" (and {1.0 / (1.0 - mdp.discount):.3g} in terminal cells, which pay once)"
+                if mdp.terminal.any()
+                else ""
+            )
+            yield (
+                f"One of them is the level of the reward: adding 1 to the reward of every step{once} changes nothing "
+                "that an expert does. Compare rewards with each other; do not read their absolute level."
+            )
+        share = found.invisible_share
+        whole = [] if share is None else np.flatnonzero(share > WHOLLY).tolist()
+        if whole:
+            names = [summary.parameters.names[i] for i in whole[:MAX_NAMES]]
+            rest = f" and {len(whole) - len(names)} more" if len(whole) > len(names) else ""
+            yield f"These parameters can never be learned, since no choice depends on them: {', '.join(names)}{rest}."
+    if found.beyond.any():
+        states = np.flatnonzero(found.beyond)
+        yield (
+            f"In {counted(len(states), 'state')} no answer can ever show what the expert does, because nobody may be "
+            f"asked there: {state_names(mdp, states)}."
+        )
+
+
+def open_parameters(summary: LearningSummary) -> tuple[tuple[str, float, str], ...]:
+    """Return (name, share of the prior's standard deviation that is left, why) of parameters hardly learned so far."""
+    knowledge = summary.parameters
+    return tuple(
+        (
+            knowledge.names[i],
+            float(knowledge.remaining[i]),
+            reason_not_learned(i, summary.posterior, summary.identifiability, knowledge),
+        )
+        for i in knowledge.hardly_learned.tolist()
+    )
+
+
+def certainty_sentence(summary: LearningSummary) -> str:
+    """Return in how many states the best action is sure."""
+    chances = summary.certainty.chances
+    if not len(chances):
+        return "There is no state in which there is a choice."
+    sure = int((chances >= 0.95).sum())
+    return (
+        f"In {sure} of {counted(len(chances), 'state')} with a choice, the apprentice's action is optimal with a "
+        f"chance of at least 95 %; on average the chance is {percent(float(chances.mean()))}. A state may be unsure "
+        "and yet cost little: what matters for the certificate is the regret."
+    )
+
+
+def change_sentence(summary: LearningSummary) -> str:
+    """Return how the belief changed from before any answer to now."""
+    first, last = summary.course[0], summary.course[-1]
+    if first.failure_chance is None or last.failure_chance is None or len(summary.course) < 2:
+        return f"There are {counted(last.num_demonstrations, 'demonstration')} so far."
+    epsilon = plain_number(summary.settings.epsilon)
+    parts = [
+        f"the chance of a regret of {epsilon} or more went from {percent(first.failure_chance)} to "
+        f"{percent(last.failure_chance)}"
+    ]
+    if first.expected_regret is not None and last.expected_regret is not None:
+        parts.append(f"expected regret from {first.expected_regret:.3g} to {last.expected_regret:.3g}")
+    if first.entropy is not None and last.entropy is not None:
+        parts.append(f"entropy by {last.entropy - first.entropy:+.2f} nats")
+    return f"With {counted(last.num_demonstrations, 'demonstration')}, {', '.join(parts)}."

@@ -1,0 +1,1 @@
+"""What a posterior says about a world whose truth is known."""

@@ -1,0 +1,1 @@
+"""Where to ask next: scores of an acquisition function, drawn and printed."""

@@ -1,0 +1,172 @@
+"""All figures of a sweep, for whatever worlds, kinds of query and inference methods its table holds."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from journeyman.errors import InputError
+from journeyman.experiment.statistics.table import (
+    checked_methods,
+    checked_table,
+    groups,
+    method_names,
+    paper_methods,
+    with_methods,
+)
+from journeyman.report.drawing.maps import FORMATS, save_figure
+from journeyman.report.sweep.goals import goals_figure
+from journeyman.report.sweep.group import DELTA, EPSILON, default_baseline, reference_methods
+from journeyman.report.sweep.inference import common_to_inferences, inference_figure
+from journeyman.report.sweep.maps import query_map_figure
+from journeyman.report.sweep.pairs import pairs_figure
+from journeyman.report.sweep.results import results_figure
+from journeyman.report.sweep.styles import ordered_methods
+from journeyman.storage.files import made_folder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+MAX_METHODS = 8  # that one panel of lines can show
+MAP_QUERIES = 50  # later ones fill the map and hide what a method is after
+
+
+def sweep_figures(
+    table: "DataFrame",
+    folder: str | Path,
+    *,
+    formats: Sequence[str] = ("png",),
+    methods: Sequence[str] | None = None,
+    reference: Sequence[str] | None = None,
+    baseline: str | None = None,
+    epsilon: float = EPSILON,
+    delta: float = DELTA,
+    entropy: str = "evidence",
+    on_figure: Callable[[Path], None] | None = None,
+) -> list[Path]:
+    """Write every figure that a table of results allows.
+
+    Per world, kind of query and inference method: those of `group_figures`, in files such as
+    `random-8x8_state_smc_results.png`. Where several inference methods have met a common instance, also
+    `random-8x8_state_inference.png`.
+
+    Parameters
+    ----------
+    table
+        Tidy results, of one sweep.
+    folder
+        Where they go; it is made if need be.
+    formats
+        Endings of the files, such as "png" and "svg".
+    methods
+        Which to show; default: all.
+    reference
+        Methods that regret is normalised by; default: the paper's in the table, or all if there is none.
+    baseline
+        Method to compare with; default, and in groups without it: nuPAC-EIG, or what comes nearest to it.
+    epsilon, delta
+        Of the guarantee that the sweep asked for.
+    entropy
+        Estimate to show, "evidence" or "paper".
+    on_figure
+        Called with the path of each file when it is written.
+
+    Returns
+    -------
+    The files that were written, in order.
+    """
+    table = checked_table(table)
+    chosen = checked_methods(table, methods)
+    checked_methods(table, reference, "reference methods")
+    checked_methods(table, None if baseline is None else [baseline], "the baseline")
+    _check_formats(formats)
+    folder = made_folder(folder, "pictures")
+    written: list[Path] = []
+
+    def write(stem: str, name: str, figure: "Figure") -> None:
+        for ending in formats:
+            path = folder / f"{stem}_{name}.{ending}"
+            save_figure(figure, path)
+            written.append(path)
+            if on_figure is not None:
+                on_figure(path)
+
+    stems: set[str] = set()
+    for group, part in groups(table):
+        own = [name for name in chosen if name in method_names(part)]
+        if not own:
+            continue
+        stem = _stem(group, stems)
+        drawn = group_figures(
+            part, methods=own, reference=reference, baseline=baseline, epsilon=epsilon, delta=delta, entropy=entropy
+        )
+        for name, figure in drawn:
+            write(stem, name, figure)
+    for labels, part in with_methods(table, chosen).groupby(["world", "query"], observed=True, sort=True):
+        if part["inference"].nunique() > 1 and not common_to_inferences(part).empty:
+            write(_stem(labels, stems), "inference", inference_figure(part, epsilon=epsilon))
+    return written
+
+
+def group_figures(
+    table: "DataFrame",
+    *,
+    methods: Sequence[str] | None = None,
+    reference: Sequence[str] | None = None,
+    baseline: str | None = None,
+    epsilon: float = EPSILON,
+    delta: float = DELTA,
+    entropy: str = "evidence",
+) -> Iterator[tuple[str, "Figure"]]:
+    """Yield the figures of one world, kind of query and inference method, with a name each.
+
+    They are "results", "goals", "queries", and "pairs" if there are two methods. Where there are more methods than one
+    panel can show, those that are not the paper's come in figures of their own beside the baseline: "results-more" and
+    "goals-more". Parameters as in `sweep_figures`.
+    """
+    own = ordered_methods(checked_methods(table, methods))
+    present = method_names(table)
+    shared = [name for name in reference or reference_methods(table) if name in present] or None
+    against = baseline if baseline in present else default_baseline(own)
+    published = [name for name in own if name in paper_methods(str(table["query"].iloc[0]))]
+    for ending, names in _in_parts(own, published, against).items():
+        yield (
+            f"results{ending}",
+            results_figure(table, methods=names, reference=shared, epsilon=epsilon, delta=delta, entropy=entropy),
+        )
+        yield f"goals{ending}", goals_figure(table, methods=names, epsilon=epsilon, delta=delta)
+    if int(table["step"].max()) > 0:
+        yield "queries", query_map_figure(table, methods=own, first=MAP_QUERIES)
+        if set(own) != {against}:
+            yield (
+                "pairs",
+                pairs_figure(table, baseline=against, methods=own, reference=shared, epsilon=epsilon, entropy=entropy),
+            )
+
+
+def _in_parts(methods: Sequence[str], published: Sequence[str], baseline: str) -> dict[str, Sequence[str]]:
+    """Return the methods of each figure of lines by the ending of its name: all in one, or the paper's and others."""
+    others = [name for name in methods if name not in (*published, baseline)]
+    if len(methods) <= MAX_METHODS or not published or not others:
+        return {"": methods}
+    return {"": published, "-more": [*others, baseline]}
+
+
+def _stem(labels: Iterable[str], taken: set[str]) -> str:
+    """Return how names of files begin, each once, and add it to those taken."""
+    words = [re.sub(r"[^A-Za-z0-9.+-]+", "-", label).strip("-.") or "unnamed" for label in labels]
+    stem = base = "_".join(words)
+    number = 2
+    while stem in taken:
+        stem, number = f"{base}-{number}", number + 1
+    taken.add(stem)
+    return stem
+
+
+def _check_formats(formats: Sequence[str]) -> None:
+    if isinstance(formats, str) or not formats:
+        raise InputError(f"formats must be a list of at least one ending, got {formats!r}. Put it in brackets.")
+    for ending in formats:
+        if ending not in FORMATS:
+            raise InputError(f"formats must be among {', '.join(FORMATS)}, got {ending!r}. Choose one of them.")

@@ -1,0 +1,136 @@
+"""Worlds in the terminal: a drawing of the grid, or a table of states and actions, and what is true in words.
+
+Every mark can be read without colour. Names that users give are printed as they are, never as markup.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from journeyman.mdp import FiniteMDP
+from journeyman.report.drawing.terminal_grid import cell_style, grid_drawing
+from journeyman.report.words import describe_beta, describe_initial, describe_prior
+from journeyman.report.world.summary import WorldSummary
+from journeyman.wording import counted, listed, percent, plain_number, signed_number
+
+MAX_TABLE_STATES = 16
+PARAMETERS_IN_WORDS = {"per_state": ", one per state", "per_state_action": ", one per state and action"}
+
+
+def print_world(
+    console: Console, summary: WorldSummary, *, options: Mapping[str, Any] | None = None, shows_all: bool = False
+) -> None:
+    """Print a world: what it looks like, what the marks mean, and what is true in it.
+
+    Parameters
+    ----------
+    options
+        Options that the world was made with, to be named at the end.
+    shows_all
+        For worlds without a grid: list all states, not only the first 16.
+    """
+    world, mdp = summary.world, summary.mdp
+    title = Text.assemble(
+        (world.name, "bold"),
+        f", seed {world.seed}: {counted(mdp.num_states, 'state')} x {counted(mdp.num_actions, 'action')}, "
+        f"discount {plain_number(mdp.discount)}",
+    )
+    if mdp.grid is None:
+        drawing, legend = state_table(summary, shows_all=shows_all)
+    else:
+        drawing, legend = grid_drawing(console, summary)
+    console.print(Group(title, "", drawing, ""))
+    if legend:
+        console.print(definitions(legend), "")
+    console.print(definitions(facts(summary, options or {})))
+
+
+def definitions(rows: Mapping[str, str]) -> Table:
+    """Return words and what they mean, in two columns."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for word, meaning in rows.items():
+        table.add_row(Text(word), Text(meaning))
+    return table
+
+
+def facts(summary: WorldSummary, options: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is true in a world, in words."""
+    problem = summary.world.problem
+    rows = {
+        "initial state": describe_initial(summary.mdp),
+        "true reward": f"{_truth(summary)}, drawn from the prior ({describe_prior(problem.prior)})",
+        "V*(rho)": f"{plain_number(summary.optimal_return)}: the discounted reward that an optimal policy expects from "
+        f"the initial states; the expert gets {plain_number(summary.expert_return)}",
+        "expert": f"beta {plain_number(problem.beta)}: {describe_beta(problem.beta, summary.expert_optimal)}",
+    }
+    if options:
+        pairs = ", ".join(f"{key}={value}" for key, value in options.items())
+        rows["options"] = f"{pairs}; change one with --option KEY=VALUE"
+    return rows
+
+
+def _truth(summary: WorldSummary) -> str:
+    """Return the true parameters if they have names, else how many there are."""
+    model, truth = summary.world.problem.reward_model, summary.world.true_parameters
+    if model.names is not None:
+        return listed([f"{name} {value:.2f}" for name, value in zip(model.names, truth, strict=True)])
+    return counted(model.num_parameters, "parameter") + PARAMETERS_IN_WORDS.get(model.kind, "")
+
+
+def state_table(summary: WorldSummary, *, shows_all: bool = False) -> tuple[RenderableType, dict[str, str]]:
+    """Return a world as a table with one row per state and action, and what its columns mean."""
+    mdp = summary.mdp
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("state", "action", "next states"):
+        table.add_column(name)
+    for name in ("reward", "Q*", "expert"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("optimal", justify="center")
+    num_shown = mdp.num_states if shows_all else min(mdp.num_states, MAX_TABLE_STATES)
+    for state in range(num_shown):
+        for row in _state_rows(summary, state):
+            table.add_row(*row)
+    legend = {
+        "Q*": "reward of the action, and of acting optimally afterwards",
+        "expert": "how often the expert takes the action",
+    }
+    if num_shown < mdp.num_states:
+        legend["..."] = f"{counted(mdp.num_states - num_shown, 'more state')}: --all lists them"
+    return table, legend
+
+
+def _state_rows(summary: WorldSummary, state: int) -> Iterator[list[Text]]:
+    """Yield the table rows of one state; its name stands in the first."""
+    mdp = summary.mdp
+    reward = np.broadcast_to(summary.reward.reshape(mdp.num_states, -1), summary.q.shape)
+    limit = float(np.abs(reward).max())
+    for index, action in enumerate(np.flatnonzero(mdp.available[state]).tolist()):
+        value = float(reward[state, action])
+        yield [
+            Text(mdp.state_name(state) if index == 0 else ""),
+            Text(mdp.action_name(action)),
+            Text(_next_text(mdp, state, action)),
+            Text(f" {signed_number(value)} ", style=cell_style(value, limit)),
+            Text(f"{summary.q[state, action]:.2f}"),
+            Text(percent(float(summary.expert_policy[state, action]))),
+            Text("yes" if summary.optimal[state, action] else ""),
+        ]
+
+
+def _next_text(mdp: FiniteMDP, state: int, action: int) -> str:
+    """Return the next states of an action with their chances: "1", "3 (90 %), end (10 %)", "end"."""
+    next_states, chances = mdp.next_states(state, action)
+    outcomes = [(mdp.state_name(int(s)), float(p)) for s, p in zip(next_states, chances, strict=True)]
+    if (missing := 1.0 - float(chances.sum())) > 1e-9:
+        outcomes.append(("end", missing))
+    if len(outcomes) == 1:
+        return outcomes[0][0]
+    outcomes.sort(key=lambda outcome: -outcome[1])
+    texts = [f"{name} ({percent(chance)})" for name, chance in outcomes[:3]]
+    return ", ".join(texts) + (f", {len(outcomes) - 3} more" if len(outcomes) > 3 else "")
