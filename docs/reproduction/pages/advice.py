@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from pandas import DataFrame
 
-from journeyman.experiment.statistics.table import PAPER_METHODS, by_step
+from journeyman.experiment.statistics.paper import PAPER_METHODS
+from journeyman.experiment.statistics.table import by_step
 from pages.comparing import ENTROPY, FAILURE, MIN_INSTANCES, REGRET, Difference, Measure, differences
 from pages.sources import NUM_SEEDS, NUM_STEPS, Sources, num_instances
 

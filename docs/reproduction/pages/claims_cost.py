@@ -2,7 +2,8 @@
 
 from pandas import DataFrame, Series, concat
 
-from journeyman.experiment.statistics import PAPER_METHODS, seconds_per_step
+from journeyman.experiment.statistics import seconds_per_step
+from journeyman.experiment.statistics.paper import PAPER_METHODS
 from journeyman.reproduction.timing_table import PAPER_ACQUISITION_SECONDS, PAPER_SECONDS, PAPER_THREAD_HOURS
 from pages.claim import Claim, Part, decided
 from pages.numbers import NumberTable, short

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from pandas import DataFrame, concat
 
-from journeyman.experiment.statistics import PAPER_METHODS, mean_overlap, query_overlap
+from journeyman.experiment.statistics import mean_overlap, query_overlap
+from journeyman.experiment.statistics.paper import PAPER_METHODS
 from pages.claim import Claim, Outcome, Part, no_data
 from pages.comparing import FAILURE, MIN_INSTANCES, REGRET, Difference, alike, difference_table, differences
 from pages.numbers import Cell, NumberTable, short

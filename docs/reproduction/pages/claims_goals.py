@@ -3,7 +3,7 @@
 import numpy as np
 from pandas import DataFrame, Series
 
-from journeyman.experiment.statistics import PAPER_METHODS
+from journeyman.experiment.statistics.paper import PAPER_METHODS
 from journeyman.experiment.statistics.paired_tests import student_interval
 from journeyman.experiment.statistics.queries import query_counts
 from pages.claim import Claim, Outcome, Part, no_data

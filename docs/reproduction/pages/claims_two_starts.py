@@ -2,7 +2,7 @@
 
 from pandas import DataFrame
 
-from journeyman.experiment.statistics import PAPER_METHODS
+from journeyman.experiment.statistics.paper import PAPER_METHODS
 from pages.claim import Claim, Part, decided, no_data
 from pages.comparing import (
     BELIEVED,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from journeyman.experiment.statistics import PAPER_METHODS
+from journeyman.experiment.statistics.paper import PAPER_METHODS
 from pages.claim import Claim
 from pages.comparing import (
     BELIEVED,

@@ -7,6 +7,7 @@ from pandas import DataFrame, concat
 
 from journeyman.experiment.statistics import entropy_column
 from journeyman.experiment.statistics.entropies import ESTIMATES
+from journeyman.experiment.statistics.paper import paper_estimates
 from journeyman.experiment.statistics.paired_tests import student_interval
 from journeyman.wording import counted
 from pages.numbers import NumberTable, interval_cell
@@ -63,7 +64,7 @@ def compared_frame(smc: DataFrame, published: DataFrame) -> DataFrame:
     """Return means of both, and their mean difference, for the pairs of seed and method that both have."""
     keys = ["method", "seed"]
     both = smc[keys].drop_duplicates().merge(published[keys].drop_duplicates())
-    entropy = entropy_column(published, "paper")
+    entropy = entropy_column(published, paper_estimates(published))
     measures = {"P[regret > 0.1]": "failure_chance", "true regret": "true_regret"}
     if entropy is not None:
         measures[f"entropy, {ESTIMATES[entropy]}"] = entropy

@@ -9,7 +9,8 @@ from typing import Any
 from pandas import DataFrame, concat, read_parquet
 
 from journeyman.experiment.results import read_table, to_frame
-from journeyman.experiment.statistics import PAPER_METHODS, common_instances, normalised_regret
+from journeyman.experiment.statistics import common_instances, normalised_regret
+from journeyman.experiment.statistics.paper import PAPER_METHODS
 from journeyman.reproduction.experiments import EXPERIMENTS, SCALES
 
 NUM_SEEDS, NUM_STEPS = SCALES["paper"].num_seeds, SCALES["paper"].num_steps

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from journeyman.apprentice.bounds import Bound, all_bounds, h_max, states_within_effective_horizon
 from journeyman.experiment.statistics.steps_to import median_steps, steps_to
+from journeyman.experiment.statistics.paper import PAPER_METHODS
 from journeyman.experiment.statistics.table import GROUP, checked_table, method_names
 from journeyman.reproduction.result_table import ResultTable, Value, Written, write_tables
 from journeyman.worlds import make_world
@@ -141,7 +142,7 @@ def observed_rows(table: "DataFrame", delta: float = DELTA) -> list[ObservedRow]
                     found |= {"low": None, "high": None}
                 went = int(num_steps[tuple(found[key] for key in GROUP)])
                 rows.append(ObservedRow(**found, goal=goal, num_steps=went))
-    methods = (ALL_METHODS, *method_names(table))
+    methods = (ALL_METHODS, *method_names(table, PAPER_METHODS))
     return sorted(rows, key=lambda row: (*row[:3], row.goal != CERTIFIED, methods.index(row.method)))
 
 

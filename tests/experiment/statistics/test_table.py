@@ -58,13 +58,14 @@ def test_one_row_per_cell_and_one_column_per_step():
 def test_groups_and_methods_have_an_order():
     table = pd.concat([made_table(query="trajectory-5", num_steps=1), made_table(methods=("zoo", "nuPAC-EIG", "ant"))])
     assert [group.query for group, _ in groups(table)] == ["state", "trajectory-5"]
-    assert method_names(table) == ("random", "action entropy", "Reward-EIG", "nuPAC-EIG", "ant", "zoo")
+    assert method_names(table) == ("Reward-EIG", "action entropy", "ant", "nuPAC-EIG", "random", "zoo")
+    assert method_names(table, ["zoo", "none", "random"])[:3] == ("zoo", "random", "Reward-EIG")
 
 
 def test_methods_are_checked():
     table = made_table(num_steps=1)
     assert checked_methods(table, ["nuPAC-EIG", "random", "random"]) == ("nuPAC-EIG", "random")
-    with pytest.raises(InputError, match=r"got 'rondom'\. It has: random, action entropy"):
+    with pytest.raises(InputError, match=r"got 'rondom'\. It has: Reward-EIG, action entropy"):
         checked_methods(table, ["rondom"])
     with pytest.raises(InputError, match="must be a list"):
         checked_methods(table, "random")

@@ -6,11 +6,10 @@ from journeyman.experiment.statistics.paired import paired_differences
 from journeyman.experiment.statistics.queries import mean_overlap, query_counts, query_overlap
 from journeyman.experiment.statistics.regret import normalised_regret
 from journeyman.experiment.statistics.steps_to import median_steps, share_reached, steps_to
-from journeyman.experiment.statistics.table import PAPER_METHODS, common_instances, paper_methods
+from journeyman.experiment.statistics.table import common_instances, method_names
 from journeyman.experiment.statistics.timing import core_hours, core_hours_by, seconds_per_step
 
 __all__ = [
-    "PAPER_METHODS",
     "common_instances",
     "core_hours",
     "core_hours_by",
@@ -18,9 +17,9 @@ __all__ = [
     "entropy_column",
     "mean_overlap",
     "median_steps",
+    "method_names",
     "normalised_regret",
     "paired_differences",
-    "paper_methods",
     "query_counts",
     "query_overlap",
     "seconds_per_step",

@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 GROUP = ("world", "query", "inference")
 INSTANCE = (*GROUP, "seed")
 CELL = (*GROUP, "method", "seed")
-PAPER_METHODS = (
-    "random",
-    "action entropy",
-    "policy entropy",
-    "ActiveVaR",
-    "Reward-EIG",
-    "PAC-EIG",
-    "nuPAC-EIG",
-)
-PAPER_TRAJECTORY_METHODS = ("random", "action entropy", "Reward-EIG", "PAC-EIG")
 
 
 class Group(NamedTuple):
@@ -78,16 +68,11 @@ def groups(table: "DataFrame") -> Iterator[tuple[Group, "DataFrame"]]:
         yield Group(*map(str, labels)), part
 
 
-def method_names(table: "DataFrame") -> tuple[str, ...]:
-    """Return the methods of a table: the paper's in its order, then the others by name."""
+def method_names(table: "DataFrame", first: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the methods of a table by name, but those of `first` before the others, in their order."""
     present = set(table["method"].unique())
-    known = [name for name in PAPER_METHODS if name in present]
+    known = [name for name in first if name in present]
     return (*known, *sorted(present.difference(known)))
-
-
-def paper_methods(query: str) -> tuple[str, ...]:
-    """Return the methods that the paper has for a kind of query, given by its label."""
-    return PAPER_TRAJECTORY_METHODS if query.startswith("trajectory") else PAPER_METHODS
 
 
 def checked_methods(table: "DataFrame", methods: Sequence[str] | None, what: str = "methods") -> tuple[str, ...]:

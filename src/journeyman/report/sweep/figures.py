@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from journeyman.errors import InputError
+from journeyman.experiment.statistics.paper import PAPER_METHODS, paper_methods
 from journeyman.experiment.statistics.table import (
     checked_methods,
     checked_table,
     groups,
     method_names,
-    paper_methods,
     with_methods,
 )
 from journeyman.report.drawing.maps import FORMATS, save_figure
@@ -94,7 +94,7 @@ def sweep_figures(
 
     stems: set[str] = set()
     for group, part in groups(table):
-        own = [name for name in chosen if name in method_names(part)]
+        own = [name for name in chosen if name in method_names(part, PAPER_METHODS)]
         if not own:
             continue
         stem = _stem(group, stems)
@@ -126,7 +126,7 @@ def group_figures(
     "goals-more". Parameters as in `sweep_figures`.
     """
     own = ordered_methods(checked_methods(table, methods))
-    present = method_names(table)
+    present = method_names(table, PAPER_METHODS)
     shared = [name for name in reference or reference_methods(table) if name in present] or None
     against = baseline if baseline in present else default_baseline(own)
     published = [name for name in own if name in paper_methods(str(table["query"].iloc[0]))]

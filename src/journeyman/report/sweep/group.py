@@ -8,6 +8,7 @@ import numpy as np
 from journeyman.errors import InputError
 from journeyman.experiment.statistics.entropies import ESTIMATES
 from journeyman.experiment.statistics.regret import normalised_regret
+from journeyman.experiment.statistics.paper import PAPER_METHODS, paper_methods
 from journeyman.experiment.statistics.table import (
     CELL,
     Group,
@@ -16,7 +17,6 @@ from journeyman.experiment.statistics.table import (
     groups,
     method_names,
     numbers,
-    paper_methods,
     with_methods,
 )
 from journeyman.report.sweep.styles import Style, method_styles, ordered_methods
@@ -88,7 +88,7 @@ def figure_data(table: "DataFrame", methods: Sequence[str] | None = None) -> Fig
             "Choose the rows of one of them, or use sweep_figures for all."
         )
     chosen = ordered_methods(checked_methods(table, methods))
-    styles = method_styles(method_names(table))
+    styles = method_styles(method_names(table, PAPER_METHODS))
     part = with_methods(table, chosen)
     return FigureData(found[0], part, chosen, {name: styles[name] for name in chosen})
 
@@ -121,7 +121,7 @@ def query_words(query: str) -> str:
 
 def reference_methods(table: "DataFrame") -> tuple[str, ...]:
     """Return the methods of one group that regret is normalised by: the paper's, or all if there is none of them."""
-    present, published = method_names(table), paper_methods(str(table["query"].iloc[0]))
+    present, published = method_names(table, PAPER_METHODS), paper_methods(str(table["query"].iloc[0]))
     return tuple(name for name in present if name in published) or present
 
 

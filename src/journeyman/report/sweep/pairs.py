@@ -7,6 +7,7 @@ import numpy as np
 
 from journeyman.errors import InputError
 from journeyman.experiment.statistics.entropies import entropy_column
+from journeyman.experiment.statistics.paper import paper_estimates
 from journeyman.experiment.statistics.paired import paired_differences
 from journeyman.extras import require
 from journeyman.report.drawing.cells import plain
@@ -66,7 +67,7 @@ def pairs_figure(
         )
     figure = new_figure(13.0, 1.9 + 0.36 * (len(shown.methods) - 1))
     axes = figure.subplots(1, 3, sharey=True)
-    column = entropy_column(shown.table, entropy)
+    column = entropy_column(shown.table, paper_estimates(shown.table, entropy))
     end = average_to or shown.last_step
     _draw_column(axes[0], shown, column, baseline, end, "posterior entropy (nats)")
     _draw_column(axes[1], shown, "normalised_regret", baseline, end, "normalised true regret")

@@ -8,6 +8,7 @@ import numpy as np
 from journeyman.errors import InputError
 from journeyman.experiment.statistics.curves import curves
 from journeyman.experiment.statistics.entropies import ESTIMATES, entropy_column
+from journeyman.experiment.statistics.paper import paper_estimates
 from journeyman.experiment.statistics.regret import FIRST_STEPS
 from journeyman.report.drawing.cells import plain
 from journeyman.report.sweep.bars import draw_step_bars
@@ -110,7 +111,7 @@ def _regret_title(shown: FigureData, *, has_bars: bool) -> str:
 
 def _draw_entropy(ax: "Axes", shown: FigureData, estimate: str) -> None:
     """Draw the entropy by the estimate that suits the world."""
-    column = entropy_column(shown.table, estimate)
+    column = entropy_column(shown.table, paper_estimates(shown.table, estimate))
     ax.set_title(f"posterior entropy in nats{f' ({ESTIMATES[column]})' if column else ''}", fontsize=10)
     if column is not None:
         draw_curves(ax, shown, column)
