@@ -1,10 +1,13 @@
-"""The `journeyman` command: its groups, its version, its errors."""
+"""The `journeyman` command: its commands, its version, its errors."""
 
-from typing import Annotated
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from journeyman.cli import bound, calibrate, check, demo, infer, init, reproduce, run, scores, study, sweep, worlds
+from journeyman.cli.front_page import front_page, wants_colour
 from journeyman.errors import JourneymanError
 
 HELP = """Learn what an expert wants from few demonstrations, and know when to stop asking.
@@ -18,25 +21,84 @@ EPILOG = (
     "Start with [bold]journeyman worlds[/], then look at one: [bold]journeyman worlds show jail --seed 3[/]. "
     "Every command explains itself with [bold]--help[/]."
 )
+# Command NAME is in journeyman.cli.NAME: a group `app`, or a function NAME with its HELP and EPILOG. That file is
+# imported when the command is used; what `journeyman --help` says of it is the first line of its help, repeated here.
+COMMANDS = {
+    "demo": "Watch two learners ask a simulated expert, get a certificate, and a report to look at.",
+    "bound": "Say how many answers a guarantee can take at most, whatever the expert says.",
+    "init": "Write an example of a problem file, to change into your own.",
+    "check": "Check a problem file, and explain what it means.",
+    "infer": "Ask the simulated expert of a world, and show what its answers tell about the reward.",
+    "calibrate": "Test whether an inference method is calibrated on a world, or on a problem of your own.",
+    "scores": "Map how much every state is worth asking about next, after some simulated demonstrations.",
+    "run": "Let a learner ask a simulated expert, one query after the other, until it may stop.",
+    "reproduce": "Run the paper's experiments anew, and draw its figures.",
+    "worlds": "List the worlds: small problems with a simulated expert, to try and compare methods on.",
+    "study": "Work with a study: a learner that is kept in one file.",
+    "sweep": "Run an experiment grid: worlds x acquisitions x inference x queries x seeds, "
+    "on all cores or on a cluster.",
+}
+
+
+def loaded_command(name: str) -> Any:
+    """Import a command's file, and return the command."""
+    module = import_module(f"journeyman.cli.{name}")
+    holder = typer.Typer(rich_markup_mode="rich")
+    if hasattr(module, "app"):
+        holder.add_typer(module.app, name=name)
+    else:
+        holder.command(name, help=module.HELP, epilog=module.EPILOG)(getattr(module, name))
+    return typer.main.get_group(holder).commands[name]
+
+
+class CommandTable(MutableMapping[str, Any]):
+    """Commands by name; one that was only named so far is loaded when it is looked up."""
+
+    def __init__(self, commands: dict[str, Any]) -> None:
+        self._commands = commands
+
+    def __getitem__(self, name: str) -> Any:
+        if self._commands[name] is None:
+            self._commands[name] = loaded_command(name)
+        return self._commands[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._commands[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._commands)
+
+    def __len__(self) -> int:
+        return len(self._commands)
+
+
+class LazyGroup(TyperGroup):
+    """The commands of COMMANDS, and any that are registered with `app`; its help loads none of them."""
+
+    def __init__(self, *, commands: Any = None, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = CommandTable({**dict.fromkeys(COMMANDS), **(commands or {})})
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names, in the order of the help."""
+        return list(self.commands)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help."""
+        summaries = {name: COMMANDS.get(name) or self.commands[name].get_short_help_str() for name in self.commands}
+        typer.echo(front_page(self, ctx, summaries), color=wants_colour())
+
 
 app = typer.Typer(
+    cls=LazyGroup,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,  # a bug keeps its ordinary traceback
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(help=demo.HELP, epilog=demo.EPILOG)(demo.demo)
-app.add_typer(worlds.app, name="worlds")
-app.add_typer(study.app, name="study")
-app.command(help=bound.HELP, epilog=bound.EPILOG)(bound.bound)
-app.command(help=init.HELP, epilog=init.EPILOG)(init.init)
-app.command(help=check.HELP, epilog=check.EPILOG)(check.check)
-app.command(help=infer.HELP, epilog=infer.EPILOG)(infer.infer)
-app.command(help=calibrate.HELP, epilog=calibrate.EPILOG)(calibrate.calibrate)
-app.command(help=scores.HELP, epilog=scores.EPILOG)(scores.scores)
-app.command(help=run.HELP, epilog=run.EPILOG)(run.run)
-app.add_typer(sweep.app, name="sweep")
-app.command(help=reproduce.HELP, epilog=reproduce.EPILOG)(reproduce.reproduce)
 
 
 def print_version(is_asked: bool) -> None:
