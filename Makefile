@@ -31,7 +31,7 @@ calibration: .venv/installed  ## Continue the calibration programme (hours), and
 	$(BIN)/python docs/calibration/run.py table
 
 reproduction-docs: .venv/installed  ## Make docs/reproduction from its tables: claims, figures, advice (a minute or two).
-	$(BIN)/python docs/reproduction/build.py
+	$(BIN)/python -m reproduction.build
 
 lint: .venv/installed  ## Check format, style and types.
 	$(BIN)/ruff format --check .

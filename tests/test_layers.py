@@ -32,7 +32,6 @@ LAYERS = [
     "study",
     "experiment",
     "report",
-    "reproduction",
     "studio",
     "cli",
 ]

@@ -9,7 +9,7 @@ from journeyman.experiment import Cell, Choice, QueryKind
 from journeyman.experiment.course import answer_of, next_row
 from journeyman.learner import ActiveLearner
 from journeyman.learner.query import Query, question_text
-from journeyman.reproduction.experiments import EXPERIMENTS, sweep_of
+from reproduction.experiments import EXPERIMENTS, sweep_of
 
 CELL = one_cell()
 PAC = Choice("pac_eig", "PAC-EIG")

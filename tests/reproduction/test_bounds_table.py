@@ -6,10 +6,11 @@ import math
 
 import pandas as pd
 import pytest
-from reproduction.made_results import certified, made_results
+from experiment.statistics.made_results import certified, made_results
 
 from journeyman.errors import InputError
-from journeyman.reproduction.bounds_table import (
+from journeyman.worlds import make_world
+from reproduction.bounds_table import (
     ALL_METHODS,
     CERTIFIED,
     LIKELY,
@@ -21,7 +22,6 @@ from journeyman.reproduction.bounds_table import (
     worlds_of,
     write_bounds,
 )
-from journeyman.worlds import make_world
 
 JAIL = {
     ("random", 0): certified("-----", "----+"),

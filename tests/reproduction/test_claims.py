@@ -2,7 +2,6 @@
 
 import re
 import string
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,40 +9,35 @@ import pandas as pd
 import pytest
 from experiment.statistics.made_tables import by_hand, made_table
 
-from journeyman.reproduction.timing_table import this_machine
+from reproduction.pages import (
+    advice,
+    advice_page,
+    belief_check,
+    claim,
+    claims_cost,
+    comparing,
+    figures,
+    machine,
+    numbers,
+    reasons,
+    replay_check,
+    sources,
+    steps,
+)
+from reproduction.pages.claims_calibration import calibration_claim
+from reproduction.pages.claims_cost import core_hours, cost_claim
+from reproduction.pages.claims_forms import FORMS, forms_claim
+from reproduction.pages.claims_goals import effective_states, objectives_claim, stalling_claim
+from reproduction.pages.claims_jail import jail_claim, jail_state
+from reproduction.pages.claims_page import anchor, claims_page, named_numbers, quantity_table
+from reproduction.pages.claims_theory import bounds_claim, failure_modes_claim
+from reproduction.pages.claims_two_starts import LIMITS, two_starts_claim
+from reproduction.pages.claims_uniform import annotations_claim, trajectories_claim
+from reproduction.pages.inference_check import compared_frame, inference_section
+from reproduction.pages.readme_page import readme_page
+from reproduction.timing_table import this_machine
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reproduction"
-sys.path.insert(0, str(FOLDER))
-try:
-    from pages import (
-        advice,
-        advice_page,
-        belief_check,
-        claim,
-        claims_cost,
-        comparing,
-        figures,
-        machine,
-        numbers,
-        reasons,
-        replay_check,
-        sources,
-        steps,
-    )
-    from pages.claims_calibration import calibration_claim
-    from pages.claims_cost import core_hours, cost_claim
-    from pages.claims_forms import FORMS, forms_claim
-    from pages.claims_goals import effective_states, objectives_claim, stalling_claim
-    from pages.claims_jail import jail_claim, jail_state
-    from pages.claims_page import anchor, claims_page, named_numbers, quantity_table
-    from pages.claims_theory import bounds_claim, failure_modes_claim
-    from pages.claims_two_starts import LIMITS, two_starts_claim
-    from pages.claims_uniform import annotations_claim, trajectories_claim
-    from pages.inference_check import compared_frame, inference_section
-    from pages.readme_page import readme_page
-finally:
-    sys.path.remove(str(FOLDER))
-
 HOLDS, FAILS, UNDECIDED, NO_DATA = claim.Outcome
 PAPER = ("random", "action entropy", "policy entropy", "ActiveVaR", "Reward-EIG", "PAC-EIG", "nuPAC-EIG")
 NUM_STATES = {"jail": 36, "random-10x10": 100, "random-8x8": 64}

@@ -1,21 +1,13 @@
 """Close calls: single wrong choices by brute force, and the number of answers by enumeration of all answers."""
 
-import sys
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from journeyman import evaluate_policy, make_world
-
-FOLDER = Path(__file__).parents[2] / "docs" / "reproduction"
-sys.path.insert(0, str(FOLDER))
-try:
-    from pages import close_calls
-finally:
-    sys.path.remove(str(FOLDER))
+from reproduction.pages import close_calls
 
 
 @pytest.fixture(scope="module")

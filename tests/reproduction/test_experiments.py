@@ -2,7 +2,7 @@ import pytest
 
 from journeyman.errors import InputError
 from journeyman.inference.chains import PRESETS
-from journeyman.reproduction.experiments import EXPERIMENTS, SCALES, sweep_of
+from reproduction.experiments import EXPERIMENTS, SCALES, sweep_of
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -8,9 +8,10 @@ import pytest
 
 from journeyman.acquisition import score
 from journeyman.apprentice import most_likely_optimal, regrets
-from journeyman.reproduction.brown_example import brown_comparisons
-from journeyman.reproduction.comparison import compared, prior_of
-from journeyman.reproduction.failure_modes import (
+from journeyman.worlds import make_world
+from reproduction.brown_example import brown_comparisons
+from reproduction.comparison import compared, prior_of
+from reproduction.failure_modes import (
     action_entropy_comparisons,
     jail_questions,
     lopes_comparisons,
@@ -18,7 +19,6 @@ from journeyman.reproduction.failure_modes import (
     verdict,
     write_failure_modes,
 )
-from journeyman.worlds import make_world
 
 
 def ours(comparisons):

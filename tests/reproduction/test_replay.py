@@ -1,22 +1,13 @@
 """Replays: the same answers as in the runs, and a prior with the moments of the generator."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from journeyman import make_world
 from journeyman.experiment.course import Checkpoint, Job, advance, events_of
-from journeyman.reproduction.experiments import sweep_of
 from journeyman.worlds.random_grid import random_grid
-
-FOLDER = Path(__file__).parents[2] / "docs" / "reproduction"
-sys.path.insert(0, str(FOLDER))
-try:
-    import replay
-finally:
-    sys.path.remove(str(FOLDER))
+from reproduction import replay
+from reproduction.experiments import sweep_of
 
 
 def test_answers_are_those_of_the_run():

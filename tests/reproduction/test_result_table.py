@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from journeyman.errors import InputError
-from journeyman.reproduction.result_table import (
+from reproduction.result_table import (
     ResultTable,
     column_widths,
     csv_text,

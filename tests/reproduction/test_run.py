@@ -8,8 +8,8 @@ import pytest
 from journeyman.errors import InputError
 from journeyman.experiment.results import read_table, to_frame
 from journeyman.experiment.runner import jobs_of, run_jobs
-from journeyman.reproduction.experiments import sweep_of
-from journeyman.reproduction.run import Plan, adopt_tables, reproduce, results, write_experiment_table
+from reproduction.experiments import sweep_of
+from reproduction.run import Plan, adopt_tables, reproduce, results, write_experiment_table
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_there_is_no_table_without_results(tmp_path):
 
 
 def test_the_committed_tables_can_be_gone_on_from(tmp_path):
-    tables = Path(__file__).parents[2] / "docs" / "reproduction" / "tables"
+    tables = Path(__file__).parents[2] / "reproduction" / "tables"
     adopted = adopt_tables(tables, tmp_path)
     assert {path.name for path in adopted} == {f"adopted-{path.name}" for path in tables.glob("*.parquet")}
     assert set(results(Plan("jail", tmp_path, "paper"), ["jail"], ["smc"])["seed"]) == set(range(16))

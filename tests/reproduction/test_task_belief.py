@@ -7,7 +7,8 @@ import pytest
 
 from journeyman.errors import InputError
 from journeyman.inference import infer
-from journeyman.reproduction.task_belief import (
+from journeyman.worlds import make_world
+from reproduction.task_belief import (
     belief_after,
     fenced_in,
     first_belief,
@@ -15,7 +16,6 @@ from journeyman.reproduction.task_belief import (
     summarise_start,
     without_negligible,
 )
-from journeyman.worlds import make_world
 
 FAST = {"num_points": 512, "num_histories": 256}
 JAIL, CORNER = 30, 35

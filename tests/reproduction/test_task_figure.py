@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from journeyman.errors import InputError
-from journeyman.reproduction.task_belief import StartSummary, illustrate_task
-from journeyman.reproduction.task_figure import start_table, task_figure, write_figure_1
 from journeyman.wording import signed_number
+from reproduction.task_belief import StartSummary, illustrate_task
+from reproduction.task_figure import start_table, task_figure, write_figure_1
 
 FAST = {"num_points": 512, "num_histories": 64}
 

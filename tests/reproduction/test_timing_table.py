@@ -3,10 +3,10 @@ import platform
 
 import numpy as np
 import pytest
-from reproduction.made_results import made_results
+from experiment.statistics.made_results import made_results
 
 from journeyman.errors import InputError
-from journeyman.reproduction.timing_table import Machine, processor_name, this_machine, timing_rows, write_timing
+from reproduction.timing_table import Machine, processor_name, this_machine, timing_rows, write_timing
 
 MACHINE = Machine("a processor", 2, "Linux", (("Python", "3.11"),))
 

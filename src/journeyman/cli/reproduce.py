@@ -1,9 +1,12 @@
 """`journeyman reproduce`: the paper's experiments, figures and tables, run anew."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from journeyman.errors import InputError
 
 HELP = """Run the paper's experiments anew, and draw its figures.
 
@@ -46,9 +49,11 @@ def reproduce(
     """Run what is missing, then write tables and figures."""
     from journeyman.checks import whole_number
     from journeyman.experiment.executors import check_executor
-    from journeyman.reproduction.experiments import SCALES
-    from journeyman.reproduction.run import Plan, reproduce as run_plan
     from journeyman.threads import default_num_threads
+
+    make_importable()
+    from reproduction.experiments import SCALES
+    from reproduction.run import Plan, reproduce as run_plan
 
     if seeds is not None:
         whole_number(seeds, "seeds", 1, "It is the number of instances of each world.")
@@ -85,3 +90,23 @@ def reproduce(
             err=True,
         )
         raise typer.Exit(1)
+
+
+def make_importable() -> None:
+    """Make the folder reproduction/ of a checkout importable: it is not in the installed package."""
+    root = str(checkout())
+    if root not in sys.path:
+        sys.path.insert(0, root)
+
+
+def checkout() -> Path:
+    """Return the checkout of journeyman that holds the current folder, or that the package is run from."""
+    for start in (Path.cwd(), Path(__file__).resolve().parent):
+        for folder in (start, *start.parents):
+            if (folder / "reproduction" / "experiments.py").is_file() and (folder / "src" / "journeyman").is_dir():
+                return folder
+    raise InputError(
+        "`journeyman reproduce` must be run in a checkout of journeyman, since the paper's experiments are not in the "
+        f"installed package, got the folder {str(Path.cwd())!r}. Unpack the source distribution or clone the "
+        "repository, and run the same command there."
+    )

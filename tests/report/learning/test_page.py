@@ -11,8 +11,7 @@ from journeyman.errors import InputError, MissingExtraError
 from journeyman.learner import ActiveLearner
 from journeyman.report.html import pictures
 from journeyman.report.html.pictures import data_address, picture
-from journeyman.report.learning import comparison_report, learning_report, write_page
-from journeyman.report.learning import figures as learning_figures
+from journeyman.report.learning import comparison_report, figures as learning_figures, learning_report, write_page
 from journeyman.report.learning.comparison import compare
 from journeyman.report.learning.summary import summarise_learning
 from journeyman.worlds import make_world

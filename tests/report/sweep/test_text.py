@@ -11,8 +11,7 @@ from rich.console import Console
 
 from journeyman.errors import InputError
 from journeyman.experiment import CellStatus, SweepReport, sweep_from_toml
-from journeyman.report.sweep import summary as sweep_summary
-from journeyman.report.sweep import text as sweep_text
+from journeyman.report.sweep import summary as sweep_summary, text as sweep_text
 from journeyman.report.sweep.summary import Mean, Progress, checked_steps, milestones, progress_by_method, summary_rows
 
 SWEEP = sweep_from_toml("""

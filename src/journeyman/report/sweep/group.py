@@ -7,8 +7,8 @@ import numpy as np
 
 from journeyman.errors import InputError
 from journeyman.experiment.statistics.entropies import ESTIMATES
-from journeyman.experiment.statistics.regret import normalised_regret
 from journeyman.experiment.statistics.paper import PAPER_METHODS, paper_methods
+from journeyman.experiment.statistics.regret import normalised_regret
 from journeyman.experiment.statistics.table import (
     CELL,
     Group,

@@ -7,8 +7,8 @@ import numpy as np
 
 from journeyman.errors import InputError
 from journeyman.experiment.statistics.entropies import entropy_column
-from journeyman.experiment.statistics.paper import paper_estimates
 from journeyman.experiment.statistics.paired import paired_differences
+from journeyman.experiment.statistics.paper import paper_estimates
 from journeyman.extras import require
 from journeyman.report.drawing.cells import plain
 from journeyman.report.sweep.group import (

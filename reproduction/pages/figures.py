@@ -1,0 +1,152 @@
+"""Figures of the pages: the paper's redrawn from our data, and new ones, with captions that say what to see."""
+
+from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+from pandas import DataFrame, concat
+from PIL import Image
+
+from journeyman.experiment.statistics import common_instances
+from journeyman.report.sweep.goals import goals_figure
+from journeyman.report.sweep.inference import common_to_inferences, inference_figure
+from journeyman.report.sweep.maps import query_map_figure
+from journeyman.report.sweep.pairs import pairs_figure
+from journeyman.report.sweep.results import results_figure
+from reproduction.pages.advice import MIN_SEEDS
+from reproduction.pages.sources import NUM_STEPS, TITLES, Sources, num_instances
+
+FOLDER, DPI, NUM_COLOURS = "figures", 100, 192
+MAP_QUERIES = 50
+OURS_WORDS, FORMS_WORDS = "our own functions", "forms of PAC-EIG beyond the paper's experiment"
+SEE = {
+    "jail": "action entropy stays where the prior is, because it asks at the jail, where there is nothing to learn; "
+    "both information gains have hardly any regret left after a few trajectories.",
+    "random-10x10": "nuPAC-EIG is the first with a small regret and a small chance of it, while its entropy stays "
+    "high: it asks about what matters from the two initial states only. Below the axis: the share of instances "
+    "without regret, or with hardly any.",
+    "random-8x8": "the information gains and ActiveVaR stay close together; action entropy stops learning early.",
+    "random-8x8-trajectories": "the information gains lead; action entropy stops learning early.",
+}
+SEE_BEYOND = {
+    "ours": "our functions have less regret than nuPAC-EIG in the first steps, most of all before the chance of regret "
+    "begins to fall.",
+    "forms": "on 10x10 only the weighted forms with edges above zero leave the others, that of local scope first.",
+}
+SEE_ON_MAPS = {
+    "jail": "Average over instances. Action entropy puts all of them into the jail; the information gains ask from "
+    "behind the obstacles.",
+    "random-10x10": "One instance; rings are the two initial states. nuPAC-EIG leaves out what the apprentice hardly "
+    "visits.",
+    "random-8x8": "One instance. Action entropy comes back to few states; the information gains spread.",
+    "random-8x8-trajectories": "One instance. Action entropy comes back to few states; the information gains spread.",
+}
+
+
+class Picture(NamedTuple):
+    """A figure in a file of the folder, with a caption."""
+
+    name: str
+    caption: str
+    draw: Callable[[], Figure]
+
+
+def pictures(sources: Sources) -> Iterator[Picture]:
+    """Yield all figures of the experiments that have results."""
+    for name, table in sources.tables.items():
+        published = sources.paper_methods(name)
+        others = [method for method in table["method"].unique() if method not in published]
+        yield from _paper_pictures(name, table, published)
+        forms = [method for method in others if "PAC-EIG" in method]
+        own = [method for method in others if method not in forms and _is_whole(sources, name, method)]
+        for ending, words, chosen in (("ours", OURS_WORDS, own), ("forms", FORMS_WORDS, forms)):
+            if chosen:
+                common = sources.most_complete(name, [*chosen, *published])
+                if common is not None:
+                    yield from _other_pictures(name, common, published, chosen, ending, words)
+        if name in sources.published:
+            yield from _inference_pictures(name, table, sources.published[name])
+
+
+def _is_whole(sources: Sources, name: str, method: str) -> bool:
+    """Whether a method is far enough to be drawn: else it would take instances from the others."""
+    return num_instances(sources.complete(name, [method])) >= MIN_SEEDS
+
+
+def _paper_pictures(name: str, table: DataFrame, methods: Sequence[str]) -> Iterator[Picture]:
+    title, own = TITLES[name], common_instances(table, list(methods))
+    seeds = f"n = {num_instances(own)}"
+    yield Picture(
+        f"{name}-results",
+        f"**{title}, the paper's methods ({seeds}).** The paper's figure from our data, with its estimate of the "
+        f"entropy. What to see: {SEE[name]}",
+        lambda: results_figure(own, methods=methods, reference=methods, entropy="paper"),
+    )
+    yield Picture(
+        f"{name}-certificate",
+        f"**{title}: steps to goals ({seeds}).** Share of instances that have reached a goal for good. The further "
+        "left a line rises, the fewer answers are needed; a line that stays low never gets there in 150.",
+        lambda: goals_figure(own, methods=methods),
+    )
+    yield Picture(
+        f"{name}-queries",
+        f"**{title}: where the first {MAP_QUERIES} queries go.** {SEE_ON_MAPS[name]}",
+        lambda: query_map_figure(own, methods=methods, first=MAP_QUERIES),
+    )
+    if len(methods) > 1:
+        yield Picture(
+            f"{name}-pairs",
+            f"**{title}: differences on the same instances ({seeds}), averaged over steps 1 to {NUM_STEPS}.** Left of "
+            "the line is better than the baseline; a filled dot has p < 0.05, corrected for the number of methods.",
+            lambda: pairs_figure(own, methods=methods, reference=methods),
+        )
+
+
+def _other_pictures(
+    name: str, own: DataFrame, published: Sequence[str], others: Sequence[str], ending: str, words: str
+) -> Iterator[Picture]:
+    beside = [method for method in ("Reward-EIG", "PAC-EIG", "nuPAC-EIG") if method in published]
+    chosen = [*others, *beside]
+    title, seeds = TITLES[name], f"n = {num_instances(own)}"
+    yield Picture(
+        f"{name}-{ending}",
+        f"**{title}: {words} ({seeds}).** Entropy is from the evidence. What to see: {SEE_BEYOND[ending]}",
+        lambda: results_figure(own, methods=chosen, reference=list(published)),
+    )
+    if ending == "forms":
+        return
+    yield Picture(
+        f"{name}-{ending}-certificate",
+        f"**{title}: steps to goals, {words} ({seeds}).** The further left a line rises, the fewer answers are needed.",
+        lambda: goals_figure(own, methods=chosen),
+    )
+    yield Picture(
+        f"{name}-{ending}-pairs",
+        f"**{title}: {words}, differences on the same instances ({seeds}).** Left of the line is better.",
+        lambda: pairs_figure(own, methods=[*published, *others], reference=list(published)),
+    )
+
+
+def _inference_pictures(name: str, smc: DataFrame, published: DataFrame) -> Iterator[Picture]:
+    """Yield the curves of both ways of inference on common instances, as far as both were run."""
+    common = common_to_inferences(concat([smc, published], ignore_index=True))
+    if len(common):
+        common = common[common["step"] <= common.groupby("cell")["step"].max().min()]
+        yield Picture(
+            f"{name}-inference",
+            f"**{TITLES[name]}: `smc` beside the paper's inference (n = {num_instances(common)}).** Each column is a "
+            "method. Single runs part as soon as one query differs; what to see is whether one line lies above the "
+            "other all the way.",
+            lambda: inference_figure(common),
+        )
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as a small PNG: bands of many shades are drawn with few colours."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=DPI)
+    picture = Image.open(buffer).convert("RGB").quantize(NUM_COLOURS, dither=Image.Dither.NONE)
+    picture.save(path, optimize=True)

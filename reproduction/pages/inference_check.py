@@ -1,0 +1,118 @@
+"""Warm sequential Monte Carlo beside the paper's inference: the same seeds and methods, curves compared."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from pandas import DataFrame, concat
+
+from journeyman.experiment.statistics import entropy_column
+from journeyman.experiment.statistics.entropies import ESTIMATES
+from journeyman.experiment.statistics.paired_tests import student_interval
+from journeyman.experiment.statistics.paper import paper_estimates
+from journeyman.wording import counted
+from reproduction.pages.numbers import NumberTable, interval_cell
+from reproduction.pages.sources import NUM_STEPS, RESUME, TITLES, Sources
+from reproduction.pages.steps import at_step
+
+STEPS = (10, 20, 30, 50, 100, NUM_STEPS)
+SHOWN = (10, 30, 50, NUM_STEPS)
+COMMAND = f"{RESUME} --inference published --seeds 2"
+
+
+def inference_section(sources: Sources) -> tuple[str, tuple[NumberTable, ...]]:
+    """Return what to say about the inference, and the numbers; a table per experiment that has both."""
+    tables = []
+    for name, published in sources.published.items():
+        if name in sources.tables:
+            frame = compared_frame(sources.tables[name], published)
+            if len(frame):
+                tables.append(_table(name, frame))
+    if not tables:
+        text = f"There are no results of the published inference yet. They are made by `{COMMAND}`."
+        return text, ()
+    text = (
+        "All claims above rest on `smc`: particles that are carried on from answer to answer. The paper sampled anew "
+        "after every answer, with Markov chains of 100 warm-up and 200 to 1000 further draws, every other one kept. "
+        "Both are run here on the same instances with the same expert. A pair is one method on one seed; a "
+        "difference is smc minus published, mean over pairs with Student's 95 % interval. Pairs of one seed share "
+        "the instance, so the interval is somewhat too narrow. Queries differ as soon as one choice does, so single "
+        "runs part; averages should not. Entropy is by the paper's estimate for that world, which is biased by an "
+        "amount that depends on the number of draws and on how they are correlated ([how much](../entropy-bias.md)): "
+        f"there a difference is expected. {summary(tables)} They were run to {_steps(sources)} answers. To go on, or "
+        f"for more seeds: `{COMMAND}`."
+    )
+    return text, tuple(tables)
+
+
+def summary(tables: Sequence[NumberTable]) -> str:
+    """Say how many of the comparisons in regret show a difference."""
+    rows = concat([table.frame for table in tables], ignore_index=True)
+    rows = rows[~rows["measure"].str.startswith("entropy")]
+    num_apart = int(((rows["low"] > 0.0) | (rows["high"] < 0.0)).sum())
+    return (
+        f"In {num_apart} of {len(rows)} comparisons of true regret and P[regret > 0.1], below and in the files, the "
+        "interval excludes 0; chance alone would give about one in twenty."
+    )
+
+
+def _steps(sources: Sources) -> str:
+    steps = sorted({int(step) for table in sources.published.values() for step in table.groupby("cell")["step"].max()})
+    return " or ".join(map(str, steps))
+
+
+def compared_frame(smc: DataFrame, published: DataFrame) -> DataFrame:
+    """Return means of both, and their mean difference, for the pairs of seed and method that both have."""
+    keys = ["method", "seed"]
+    both = smc[keys].drop_duplicates().merge(published[keys].drop_duplicates())
+    entropy = entropy_column(published, paper_estimates(published))
+    measures = {"P[regret > 0.1]": "failure_chance", "true regret": "true_regret"}
+    if entropy is not None:
+        measures[f"entropy, {ESTIMATES[entropy]}"] = entropy
+    rows = []
+    for words, column in measures.items():
+        for step in STEPS:
+            pairs = np.array([_pair(smc, published, column, step, *key) for key in both.itertuples(index=False)])
+            pairs = pairs.reshape(-1, 2)
+            pairs = pairs[np.isfinite(pairs).all(axis=1)]
+            if not len(pairs):
+                continue
+            difference = pairs[:, 0] - pairs[:, 1]
+            low, high = student_interval(difference)
+            rows.append(
+                {
+                    "measure": words,
+                    "step": step,
+                    "num_pairs": len(pairs),
+                    "num_seeds": int(both["seed"].nunique()),
+                    "smc": float(pairs[:, 0].mean()),
+                    "published": float(pairs[:, 1].mean()),
+                    "difference": float(difference.mean()),
+                    "low": low,
+                    "high": high,
+                    "mean_distance": float(np.abs(difference).mean()),
+                }
+            )
+    return DataFrame(rows)
+
+
+def _pair(smc: DataFrame, published: DataFrame, column: str, step: int, method: str, seed: int) -> tuple[float, float]:
+    ours, theirs = (at_step(table, column, method, step).get(seed, np.nan) for table in (smc, published))
+    return float(ours), float(theirs)
+
+
+def _table(name: str, frame: DataFrame) -> NumberTable:
+    seeds, pairs = int(frame["num_seeds"].max()), int(frame["num_pairs"].max())
+    return NumberTable(
+        f"inference-{name}",
+        f"{TITLES[name]}: {counted(seeds, 'seed')}, {counted(pairs, 'pair')}",
+        frame,
+        {
+            "measure": "measure",
+            "step": "step",
+            "smc": "smc",
+            "published": "published",
+            "difference (95 %)": interval_cell("difference", "low", "high"),
+            "mean distance": "mean_distance",
+        },
+        frame[frame["step"].isin(SHOWN)],
+    )
