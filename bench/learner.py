@@ -23,6 +23,7 @@ from posterior import PLAIN_FORM, ess, other_process
 import numpy as np
 from step import THEIR_DRAWS, THEIR_WARMUP, errors, harmonic
 
+from journeyman.experts import Question
 from journeyman.inference import infer
 from journeyman.learner import ActiveLearner
 from journeyman.worlds import World, make_world
@@ -46,7 +47,7 @@ def measure_waits(learner: ActiveLearner, world: World, num_steps: int) -> Waits
     query = learner.ask()
     cpu_start = time.process_time()
     for step in range(num_steps):
-        answer = world.expert.demonstrate(query.state, seed=1, visit=step)
+        answer = world.make_expert(1).demonstrate(Question(query.state, step))
         start = time.perf_counter()
         learner.tell(query, answer)
         middle = time.perf_counter()

@@ -20,6 +20,7 @@ import numpy as np
 
 from journeyman.experiment import METRICS, Cell, Sweep, run_sweep, sweep_from_toml, sweep_table
 from journeyman.experiment.metrics import measure
+from journeyman.experts import Question
 from journeyman.learner import ActiveLearner
 from journeyman.mdp import occupancy
 
@@ -43,7 +44,7 @@ def bare_cell(cell: Cell, num_steps: int) -> list[dict[str, Any]]:
         shares = (1.0 - mdp.discount) * occupancy(mdp, learner.apprentice())
         query = learner.ask()
         visit = sum(earlier.state == query.state for earlier in learner.queries[:-1])
-        learner.tell(query, world.expert.demonstrate(query.state, seed=cell.expert_seed, visit=visit))
+        learner.tell(query, world.make_expert(cell.expert_seed).demonstrate(Question(query.state, visit)))
         asked = {"state": query.state, "occupancy": float(shares[query.state])}
         rows.append({**measure(learner, world, tuple(METRICS)), **asked})
     return rows

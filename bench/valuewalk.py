@@ -39,7 +39,7 @@ def main() -> None:
     for size, count in cases:
         world = make_world("random-grid", 0, size=size, terminals="independent")
         states = np.random.default_rng(1).choice(np.flatnonzero(world.problem.queryable), count)
-        data = world.problem, world.expert.answers(states, seed=5)
+        data = world.problem, world.make_expert(5).answers(states)
         reference = infer(*data, "policywalk", sampler="hmc", num_draws=num_reference, seed=9)
         for label, (method, options) in METHODS.items():
             infer(*data, method, num_draws=10, num_warmup=10, **options)  # compiles

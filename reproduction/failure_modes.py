@@ -12,6 +12,7 @@ import numpy as np
 
 from journeyman.acquisition import score
 from journeyman.apprentice import expected_return, most_likely_optimal, regrets
+from journeyman.experts import questions_at
 from journeyman.inference import Posterior, infer
 from journeyman.worlds import World, make_world
 from reproduction.brown_example import brown_comparisons
@@ -137,7 +138,8 @@ def jail_questions(world: World, kind: str, length: int | None) -> tuple[list[in
     posterior = infer(world.problem, (), "enumerate", num_points=NUM_NET_POINTS)
     for _ in range(NUM_QUESTIONS):
         asked.append(score(posterior, "action_entropy", kind=kind, length=length).best_state())
-        answers = world.expert.answers(asked, kind=kind, length=length)
+        questions = questions_at(asked, kind=kind, length=length)
+        answers = tuple(map(world.make_expert(0).demonstrate, questions))
         posterior = infer(world.problem, answers, "enumerate", num_points=NUM_NET_POINTS)
     return asked, posterior
 

@@ -28,6 +28,7 @@ from journeyman.apprentice.policies import expected_return
 from journeyman.demonstrations import Demonstration
 from journeyman.experiment.cell import Cell
 from journeyman.experiment.results import read_table, to_frame
+from journeyman.experts import Question
 from journeyman.inference import Posterior
 from journeyman.storage.files import whole_file
 from journeyman.types import IntArray
@@ -171,7 +172,7 @@ def answers(world: World, states: list[int], seed: int) -> list[Demonstration]:
 
 def answer(world: World, state: int, seed: int, visit: int, query_id: int) -> Demonstration:
     """Return the expert's n-th answer in a state."""
-    return world.expert.demonstrate(state, kind="state", seed=seed, visit=visit, query_id=query_id)
+    return world.make_expert(seed).demonstrate(Question(state, visit, id=query_id))
 
 
 def judged(world: World, posterior: Posterior, policy: IntArray) -> dict[str, float]:

@@ -16,6 +16,7 @@ from journeyman.acquisition import Scores, score
 from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
+from journeyman.experts import Question
 from journeyman.inference import Posterior, infer
 from journeyman.problem import Problem
 from journeyman.types import BoolArray
@@ -99,7 +100,7 @@ def illustrate_task(
     for _ in range(num_demonstrations):
         shown, start = belief.demonstrations, belief.information.best_state()
         visit = sum(item.start_state == start for item in shown)
-        answer = world.expert.demonstrate(start, kind="trajectory", length=world.max_length, seed=seed, visit=visit)
+        answer = world.make_expert(seed).demonstrate(Question(start, visit, "trajectory", world.max_length))
         belief = belief_after(world.problem, (*shown, answer), world.max_length, num_points, num_histories)
     return Task(world, belief)
 

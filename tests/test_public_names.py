@@ -10,7 +10,7 @@ import journeyman
 PUBLIC_NAMES = [
     "ACQUISITIONS",
     "ActiveLearner",
-    "BoltzmannExpert",
+    "Boltzmann",
     "Demonstration",
     "Discrete",
     "FiniteMDP",
@@ -25,6 +25,7 @@ PUBLIC_NAMES = [
     "Posterior",
     "Problem",
     "Query",
+    "SimulatedExpert",
     "Study",
     "Uniform",
     "WORLDS",

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from journeyman.apprentice import certify as certify
     from journeyman.demonstrations import Demonstration as Demonstration
     from journeyman.errors import JourneymanError as JourneymanError
-    from journeyman.expert import BoltzmannExpert as BoltzmannExpert
+    from journeyman.experts import (
+        Boltzmann as Boltzmann,
+        SimulatedExpert as SimulatedExpert,
+    )
     from journeyman.inference import (
         INFERENCE as INFERENCE,
         Posterior as Posterior,
@@ -59,7 +62,8 @@ _MODULE_OF = {
     "certify": "journeyman.apprentice",
     "Demonstration": "journeyman.demonstrations",
     "JourneymanError": "journeyman.errors",
-    "BoltzmannExpert": "journeyman.expert",
+    "Boltzmann": "journeyman.experts",
+    "SimulatedExpert": "journeyman.experts",
     "INFERENCE": "journeyman.inference",
     "Posterior": "journeyman.inference",
     "infer": "journeyman.inference",

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.checks import any_array, real_number
+from journeyman.checks import any_array, positive
 from journeyman.demonstrations import Demonstration, action_counts, as_demonstrations
-from journeyman.errors import InputError
+from journeyman.errors import InputError, UnsupportedError
+from journeyman.experts import Boltzmann, ExpertModel, as_expert_model
 from journeyman.mdp import FiniteMDP
 from journeyman.rewards import Prior, RewardModel
 from journeyman.types import BoolArray, IntArray
@@ -16,7 +18,7 @@ from journeyman.types import BoolArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Known dynamics, a reward model with its prior, and an expert of known rationality.
+    """Known dynamics, a reward model with its prior, and a model of the expert.
 
     Parameters
     ----------
@@ -26,8 +28,9 @@ class Problem:
         How parameters become a reward.
     prior
         Belief about the parameters before any demonstration.
-    beta
-        Rationality of the expert: it does action a in s with chance proportional to exp(beta Q*(s, a)).
+    expert
+        How the expert acts: an ExpertModel, or a number beta for `Boltzmann(beta)`, which does action a in s with a
+        chance proportional to exp(beta Q*(s, a)).
     queryable
         `[S]` states that may be asked about; default: all that are not terminal.
     """
@@ -35,8 +38,19 @@ class Problem:
     mdp: FiniteMDP
     reward_model: RewardModel
     prior: Prior
-    beta: float
+    expert: ExpertModel
     queryable: BoolArray = None  # type: ignore[assignment]
+
+    if TYPE_CHECKING:  # dataclass makes it; the checks below accept more than the fields then hold
+
+        def __init__(
+            self,
+            mdp: FiniteMDP,
+            reward_model: RewardModel,
+            prior: Prior,
+            expert: ExpertModel | float,
+            queryable: ArrayLike | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         """Check that the parts fit each other, once."""
@@ -44,7 +58,7 @@ class Problem:
             if not isinstance(getattr(self, name), kind):
                 raise InputError(
                     f"{name} must be a {kind.__name__}, got {type(getattr(self, name)).__name__}. "
-                    "The order is mdp, reward_model, prior, beta."
+                    "The order is mdp, reward_model, prior, expert."
                 )
         model, mdp = self.reward_model, self.mdp
         if (model.num_states, model.num_actions) != (mdp.num_states, mdp.num_actions):
@@ -57,7 +71,7 @@ class Problem:
                 f"the prior must have as many parameters as the reward model ({model.num_parameters}), "
                 f"got {self.prior.num_parameters}. Give the prior one entry per parameter."
             )
-        object.__setattr__(self, "beta", checked_beta(self.beta))
+        object.__setattr__(self, "expert", _checked_expert(self.expert))
         queryable = ~mdp.terminal if self.queryable is None else any_array(self.queryable, "queryable").copy()
         if queryable.shape != (mdp.num_states,) or queryable.dtype.kind != "b":
             raise InputError(
@@ -66,6 +80,15 @@ class Problem:
             )
         queryable.setflags(write=False)
         object.__setattr__(self, "queryable", queryable)
+
+    @property
+    def beta(self) -> float:
+        """Rationality of the expert, where its model has one."""
+        if not isinstance(self.expert, Boltzmann):
+            raise UnsupportedError(
+                f"only a Boltzmann expert has a beta, got {type(self.expert).__name__}. Read problem.expert instead."
+            )
+        return self.expert.beta
 
     def counts(self, demonstrations: Iterable[Demonstration] | Demonstration) -> IntArray:
         """Return the counts n(s, a) `[S, A]` of demonstrations, after checking that they can occur in this problem.
@@ -120,17 +143,14 @@ class Problem:
             mdp,
             self.reward_model.unrolled(horizon),
             self.prior,
-            self.beta,
+            self.expert,
             np.concatenate([self.queryable, later]),
         )
 
 
-def checked_beta(beta: ArrayLike) -> float:
-    """Return the rationality if it is positive and finite."""
-    value = real_number(beta, "beta")
-    if not (value > 0 and np.isfinite(value)):
-        raise InputError(
-            f"beta must be positive and finite, got {value}. "
-            "Larger means closer to optimal; an expert with beta 0 tells nothing."
-        )
-    return value
+def _checked_expert(expert: Any) -> ExpertModel:
+    """Return the model of an expert who tells something: one with beta 0 does not."""
+    beta = expert.beta if isinstance(expert, Boltzmann) else expert
+    if not hasattr(beta, "log_policy"):
+        positive(beta, "beta", "Larger means closer to optimal; an expert with beta 0 tells nothing.")
+    return as_expert_model(expert)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from journeyman.apprentice import certify
-from journeyman.expert import BoltzmannExpert
+from journeyman.experts import SimulatedExpert
 from journeyman.inference import infer
 from journeyman.mdp import FiniteMDP, evaluate_policy, solve
 from journeyman.problem import Problem
@@ -42,8 +42,8 @@ def two_state_problem(prior) -> Problem:
 
 
 def run_of(problem, truth, queries, epsilon, seed, method, **options) -> Run:
-    expert = BoltzmannExpert(problem.mdp, problem.reward_model.reward(truth), problem.beta)
-    posterior = infer(problem, expert.answers(queries, seed=seed), method, seed=seed, num_threads=1, **options)
+    expert = SimulatedExpert(problem.mdp, problem.reward_model.reward(truth), problem.expert, seed=seed)
+    posterior = infer(problem, expert.answers(queries), method, seed=seed, num_threads=1, **options)
     certificate = certify(posterior, None, epsilon, DELTA)
     reward = problem.reward_model.reward(truth)
     lost = solve(problem.mdp, reward).values - evaluate_policy(problem.mdp, certificate.policy, reward)

@@ -13,7 +13,7 @@ from apprentice.test_regret import prior_of
 
 from journeyman.apprentice import APPRENTICES, certify, expected_return, immediate_regrets, state_regrets
 from journeyman.apprentice.certificate import STATUSES
-from journeyman.apprentice.sensitivity import at_beta
+from journeyman.apprentice.sensitivity import under_expert
 from journeyman.errors import InputError
 from journeyman.inference import infer
 from journeyman.inference.diagnostics import Diagnostics
@@ -159,13 +159,17 @@ def test_other_betas_of_atoms_are_exact(factor):
     world = make_world("lopes-two-state", 0)
     demonstrations = world.expert.answers([0, 0, 1, 0, 1])
     posterior = infer(world.problem, demonstrations, "enumerate")
-    other = replace(world.problem, beta=factor * world.problem.beta)
+    other = replace(world.problem, expert=factor * world.problem.beta)
     exact = infer(other, demonstrations, "enumerate")
-    np.testing.assert_allclose(at_beta(posterior, other.beta).weights, exact.weights, rtol=1e-9)
+    np.testing.assert_allclose(under_expert(posterior, other.beta).weights, exact.weights, rtol=1e-9)
     np.testing.assert_array_equal(posterior.values, exact.values)  # optimal values know nothing of beta
     entry = certify(posterior, [0, 0], 0.5, 0.1).sensitivity[int(factor > 1.0)]
     expected = certify(exact, [0, 0], 0.5, 0.1).p_hat
-    assert (entry.beta, entry.chance, entry.effective_size) == (other.beta, pytest.approx(expected), None)
+    assert (entry.expert, entry.chance, entry.effective_size) == (
+        f"beta = {other.beta:.4g}",
+        pytest.approx(expected),
+        None,
+    )
 
 
 def test_other_betas_of_particles_within_their_error():
@@ -175,7 +179,9 @@ def test_other_betas_of_particles_within_their_error():
     policy = expected_return(posterior)
     found = certify(posterior, policy, 1.0, 0.1).sensitivity
     for entry in found:
-        expected = certify(jail_posterior(entry.beta / world.problem.beta, 4), policy, 1.0, 0.1).p_hat
+        expected = certify(
+            jail_posterior(float(entry.expert.partition(" = ")[2]) / world.problem.beta, 4), policy, 1.0, 0.1
+        ).p_hat
         assert 0.02 < expected < 0.95
         assert entry.effective_size > 50
         # 4 standard errors at the stated effective size; at least one sample's worth
@@ -196,7 +202,7 @@ def test_too_few_samples_at_another_beta_say_nothing():
 def jail_posterior(factor: float, num_answers: int) -> Posterior:
     """The posterior on a net, for an expert of `factor` times the jail's beta; and far more points than are needed."""
     world = make_world("jail", 1)
-    problem = replace(world.problem, beta=factor * world.problem.beta)
+    problem = replace(world.problem, expert=factor * world.problem.beta)
     return infer(problem, world.expert.answers(JAIL_STATES[:num_answers]), "enumerate", num_points=2**14)
 
 

@@ -71,7 +71,7 @@ def test_effective_size_of_smc_against_independent_runs(seed, num_answers, epsil
     """
     world = make_world("random-grid", seed, size=4, terminals="independent")
     states = np.random.default_rng(seed).choice(np.flatnonzero(world.problem.queryable), num_answers)
-    demonstrations = world.expert.answers(states, seed=seed)
+    demonstrations = world.make_expert(seed).answers(states)
     policy = expected_return(infer(world.problem, demonstrations, seed=999, num_particles=4000))
     chances, sizes = [], []
     for run in range(30):

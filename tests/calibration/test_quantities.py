@@ -2,7 +2,7 @@ import numpy as np
 from calibration.problems import choice_problem
 
 from journeyman.calibration.quantities import fixed_policy, quantities, quantity_names
-from journeyman.expert import BoltzmannExpert
+from journeyman.experts import SimulatedExpert
 from journeyman.mdp import evaluate_policy, solve, solve_batch
 from journeyman.worlds import make_world
 
@@ -12,14 +12,14 @@ def test_quantities_against_their_definitions():
         rng = np.random.default_rng(0)
         theta = problem.prior.sample(rng, 6)
         rewards = problem.reward_model.reward(theta)
-        truth = BoltzmannExpert(problem.mdp, rewards[0], problem.beta)
+        truth = SimulatedExpert(problem.mdp, rewards[0], problem.beta)
         answers = truth.answers(rng.choice(np.flatnonzero(problem.queryable), 8))
         policy = fixed_policy(rng, problem)
         parameters = (0, problem.prior.num_parameters - 1)
         values = solve_batch(problem.mdp, rewards).values
         table = quantities(problem, problem.counts(answers), policy, parameters, theta, values)
         for row, sample, reward in zip(table, theta, rewards, strict=True):
-            expert = BoltzmannExpert(problem.mdp, reward, problem.beta)
+            expert = SimulatedExpert(problem.mdp, reward, problem.beta)
             best = problem.mdp.initial @ solve(problem.mdp, reward).values
             regret = best - problem.mdp.initial @ evaluate_policy(problem.mdp, policy, reward)
             expected = [expert.log_likelihood(answers), best, regret, sample[0], sample[-1]]

@@ -4,6 +4,7 @@ import pytest
 from cli.command import command
 from report.html_checks import checked_page
 
+from journeyman.experts import Question
 from journeyman.study import Study
 from journeyman.worlds import make_world
 
@@ -21,7 +22,7 @@ def study_file(tmp_path_factory):
     with Study.create(path, world.problem, inference_options={"num_particles": 100}, seed=0) as study:
         for visit in range(2):
             query = study.ask()
-            study.tell(query, world.expert.demonstrate(query.state, visit=visit))
+            study.tell(query, world.expert.demonstrate(Question(query.state, visit)))
     return path
 
 

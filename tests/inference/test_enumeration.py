@@ -19,7 +19,7 @@ from journeyman.worlds import make_world
 @pytest.mark.parametrize("name", ["lopes-two-state", "brown-two-state", "regret-eig-trap", "bandit"])
 def test_atoms_get_exactly_prior_times_likelihood(name):
     world = make_world(name, 0)
-    demonstrations = world.expert.answers(np.arange(world.problem.mdp.num_states)[:3].repeat(2), seed=1)
+    demonstrations = world.make_expert(1).answers(np.arange(world.problem.mdp.num_states)[:3].repeat(2))
     posterior = infer(world.problem, demonstrations, "enumerate")
     counts = world.problem.counts(demonstrations)
     prior = world.problem.prior

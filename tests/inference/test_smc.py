@@ -21,7 +21,7 @@ DISCRETE_WORLDS = ("lopes-two-state", "brown-two-state", "regret-eig-trap", "ban
 
 def annotations(world: World, count: int, seed: int = 0) -> tuple[Demonstration, ...]:
     queryable = np.flatnonzero(world.problem.queryable)
-    return world.expert.answers(np.random.default_rng(seed).choice(queryable, count), seed=seed)
+    return world.make_expert(seed).answers(np.random.default_rng(seed).choice(queryable, count))
 
 
 def summary(posterior) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Small worlds and learners that the tests of this folder share."""
 
+from journeyman.experts import Question
 from journeyman.learner import ActiveLearner
 from journeyman.worlds import make_world
 
@@ -22,7 +23,7 @@ def told(learner, world, steps, k=1):
     for _ in range(steps):
         queries = learner.ask(k)
         for query in queries if k > 1 else [queries]:
-            learner.tell(query, world.expert.demonstrate(query.state, seed=0, visit=query.id))
+            learner.tell(query, world.make_expert(0).demonstrate(Question(query.state, query.id)))
     return learner
 
 

@@ -8,12 +8,13 @@ import pytest
 
 PROGRAM = """
 from journeyman import ActiveLearner, make_world
+from journeyman.experts import Question
 
 world = make_world("random-grid", 0, size=3, terminals="independent")
 learner = ActiveLearner(world.problem, inference_options={"num_particles": 100}, seed=5, num_threads=1)
 for visit in range(6):
     query = learner.ask()
-    learner.tell(query, world.expert.demonstrate(query.state, visit=visit))
+    learner.tell(query, world.expert.demonstrate(Question(query.state, visit)))
     print(query.state, query.score.hex(), float(learner.posterior.theta.sum()).hex())
 """
 

@@ -4,6 +4,7 @@ import pytest
 from learner.small import grid_world, told
 
 from journeyman.acquisition import ACQUISITIONS
+from journeyman.experts import Question
 from journeyman.inference import INFERENCE
 from journeyman.learner import ActiveLearner
 from journeyman.worlds import make_world
@@ -36,7 +37,7 @@ def test_every_acquisition(acquisition, query):
         queries = learner.ask(k)
         for asked in queries if k > 1 else [queries]:
             assert world.problem.queryable[asked.state]
-            answer = world.expert.demonstrate(asked.state, kind=query, length=asked.length, visit=asked.id)
+            answer = world.expert.demonstrate(Question(asked.state, asked.id, query, asked.length))
             learner.tell(asked, answer)
     assert len(learner.history) == 3
 

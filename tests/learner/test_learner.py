@@ -8,6 +8,7 @@ from learner.small import FEW, grid_learner, grid_world, keys, told
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
+from journeyman.experts import Question
 from journeyman.inference import infer
 from journeyman.learner import ActiveLearner
 from journeyman.worlds import make_world
@@ -73,7 +74,7 @@ def test_several_queries_wait_and_are_answered_in_any_order():
     fourth = learner.ask()
     assert [query.id for query in learner.pending] == [0, 1, 2, 3]
     for query in (third, first, fourth):
-        learner.tell(query.id, world.expert.demonstrate(query.state, visit=query.id))
+        learner.tell(query.id, world.expert.demonstrate(Question(query.state, query.id)))
     assert learner.pending == (second,)
     assert [d.query_id for d in learner.demonstrations] == [2, 0, 3]
     exact = world.problem.counts(learner.demonstrations)
@@ -82,7 +83,7 @@ def test_several_queries_wait_and_are_answered_in_any_order():
 
 def test_order_does_not_matter_with_an_exact_posterior():
     world = make_world("lopes-two-state", 0)
-    answers = [world.expert.demonstrate(state, visit=visit) for state in (0, 1) for visit in (0, 1)]
+    answers = [world.expert.demonstrate(Question(state, visit)) for state in (0, 1) for visit in (0, 1)]
     weights = []
     for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
         learner = ActiveLearner(world.problem, seed=1)

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 
 from journeyman.demonstrations import Demonstration
+from journeyman.experts import Question
 from journeyman.learner import ActiveLearner
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
@@ -17,7 +18,7 @@ EVIL = '<script>alert("x")</script> & $co$'
 
 
 def answer(learner, world, query):
-    return learner.tell(query, world.expert.demonstrate(query.state, seed=0, visit=query.id))
+    return learner.tell(query, world.make_expert(0).demonstrate(Question(query.state, query.id)))
 
 
 @cache

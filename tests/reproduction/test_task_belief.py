@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from journeyman.errors import InputError
+from journeyman.experts import Question
 from journeyman.inference import infer
 from journeyman.worlds import make_world
 from reproduction.task_belief import (
@@ -66,7 +67,7 @@ def test_visits_are_counted():
     first, second = illustrate_task(seed, 2, **FAST).belief.demonstrations
     expert = make_world("jail", seed).expert
     for visit, shown in enumerate((first, second)):
-        again = expert.demonstrate(shown.start_state, kind="trajectory", length=20, seed=seed, visit=visit)
+        again = expert.with_seed(seed).demonstrate(Question(shown.start_state, visit, "trajectory", 20))
         assert shown.steps == again.steps
 
 

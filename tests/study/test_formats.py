@@ -30,7 +30,7 @@ def world():
 def demonstrations(world):
     """All kinds: annotations, trajectories that end and that are cut off, with and without what else is known."""
     states = np.flatnonzero(world.problem.queryable)
-    long = world.expert.answers(states[:4], kind="trajectory", length=4, seed=2)
+    long = world.make_expert(2).answers(states[:4], kind="trajectory", length=4)
     assert {item.ended for item in long} == {"terminated", "truncated"}
     return (
         Demonstration.annotation(int(states[0]), 1, query_id=3, annotator="Ada, “A”", timestamp=STAMP),

@@ -105,7 +105,7 @@ def test_the_problem_does_not_hold_the_truth(name):
         "mdp",
         "reward_model",
         "prior",
-        "beta",
+        "expert",
         "queryable",
     }
     if not ours.prior.is_discrete:  # atoms hold every possible truth
@@ -125,7 +125,7 @@ def test_the_expert_knows_the_truth(name):
     expected = world.problem.reward_model.reward(world.true_parameters)
     np.testing.assert_array_equal(world.reward, expected)
     np.testing.assert_array_equal(world.expert.reward, expected)
-    assert world.expert.beta == world.problem.beta
+    assert world.expert.model is world.problem.expert
     assert world.expert is world.expert
     state = int(np.flatnonzero(world.problem.queryable)[0])
     answer = world.expert.demonstrate(state, kind="trajectory", length=world.max_length)

@@ -9,7 +9,7 @@ from typing import Any
 from journeyman.acquisition import entropy, information, lookahead, pac, regret
 from journeyman.acquisition.scores import Rating
 from journeyman.errors import InputError
-from journeyman.expert import KINDS
+from journeyman.experts import KINDS
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from journeyman.acquisition.scores import Rating, Scores, Setting
 from journeyman.apprentice.policies import checked_epsilon
 from journeyman.checks import float_array, whole_number
 from journeyman.errors import InputError, UnsupportedError
-from journeyman.expert import KINDS
+from journeyman.experts import KINDS
 from journeyman.inference.posterior import Posterior, checked_posterior
 from journeyman.inference.weights import effective_size
 from journeyman.problem import Problem

@@ -22,11 +22,10 @@ from typing import Any, NamedTuple
 
 from journeyman.apprentice.policies import checked_epsilon
 from journeyman.apprentice.verdict import checked_share
-from journeyman.checks import real_number, whole_number
+from journeyman.checks import positive, real_number, whole_number
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.validation import checked_discount
-from journeyman.problem import checked_beta
 from journeyman.types import BoolArray
 
 
@@ -62,7 +61,7 @@ def eig_min(
     longest = 1.0 / (1.0 - checked_discount(discount))
     steps = longest if visits is None else checked_visits(visits, longest)
     threshold = checked_epsilon(epsilon) / steps
-    rationality = checked_beta(beta)
+    rationality = positive(beta, "beta", "Larger means closer to optimal.")
     if num_actions == 1:
         return math.inf
     distance = -math.expm1(-rationality * threshold) / (2.0 * num_actions * (num_actions - 1))

@@ -19,7 +19,7 @@ from journeyman.apprentice.effective import effective_size_of, upper_bound
 from journeyman.apprentice.failures import StateContribution, checked_scope, failures_of, top_states_of
 from journeyman.apprentice.policies import APPRENTICES, checked_epsilon
 from journeyman.apprentice.sample_sets import SampleSet, halves, sample_set
-from journeyman.apprentice.sensitivity import BetaSensitivity, beta_sensitivity
+from journeyman.apprentice.sensitivity import ExpertSensitivity, expert_sensitivity
 from journeyman.apprentice.verdict import Claim, Estimate, assumptions, checked_share, verdict_of
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior, checked_posterior, weighted_quantile
@@ -61,7 +61,7 @@ class Certificate:
     mean_regret: float
     regret_quantiles: tuple[tuple[float, float], ...]
     top_states: tuple[StateContribution, ...]
-    sensitivity: tuple[BetaSensitivity, ...]
+    sensitivity: tuple[ExpertSensitivity, ...]
     reasons: tuple[str, ...]
     advice: tuple[str, ...]
     assumptions: tuple[str, ...]
@@ -184,7 +184,7 @@ def _certificate(
         mean_regret=float(posterior.mean(failures.regret)),
         regret_quantiles=quantiles,
         top_states=top_states,
-        sensitivity=beta_sensitivity(samples, failures.is_failing, confidence),
+        sensitivity=expert_sensitivity(samples, failures.is_failing, confidence),
         reasons=verdict.reasons,
         advice=verdict.advice,
         assumptions=assumptions(posterior.problem),

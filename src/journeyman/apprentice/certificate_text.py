@@ -67,7 +67,7 @@ def number_sentences(certificate: "Certificate") -> list[str]:
         lines.append(f"States that matter most: {names}.")
     for entry in c.sensitivity:
         says = "unknown, too few samples fit" if entry.chance is None else f"about {percent(entry.chance)}"
-        lines.append(f"If the expert's beta were {entry.beta:.4g}, the chance would be {says}.")
+        lines.append(f"If the expert had {entry.expert}, the chance would be {says}.")
     if c.policy_source != "given":
         lines.append(
             f"The policy was chosen as {c.policy_source}"

@@ -1,7 +1,7 @@
-"""What a certificate would say if the expert were more or less rational than assumed.
+"""What a certificate would say if the expert were another than assumed, for example more or less rational.
 
-Optimal values do not depend on beta: it enters the likelihood alone. So the samples of the posterior at one beta become
-samples at another by weights p(D | theta, other beta) / p(D | theta, beta), at the cost of no inference.
+Optimal values do not depend on the model of the expert: it enters the likelihood alone. So the samples of the posterior
+under one model become samples under another by weights p(D | theta, other) / p(D | theta, assumed), without inference.
 """
 
 from dataclasses import replace
@@ -11,34 +11,33 @@ import numpy as np
 
 from journeyman.apprentice.effective import effective_size_of
 from journeyman.apprentice.sample_sets import SampleSet
+from journeyman.experts import ExpertModel, as_expert_model
 from journeyman.inference.likelihood import log_likelihoods
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.weights import normalised
-from journeyman.problem import checked_beta
 from journeyman.types import BoolArray
 
-FACTORS = (0.5, 2.0)
 MIN_RELIABLE_SIZE = 20.0  # effective samples below which a reweighted chance says nothing
 
 
-class BetaSensitivity(NamedTuple):
-    """Estimated chance of failure if the expert's rationality were `beta`; None if too few samples are left to tell.
+class ExpertSensitivity(NamedTuple):
+    """Estimated chance of failure if the expert were another ("beta = 2"); None if too few samples are left to tell.
 
     effective_size: how many samples the estimate is worth; None for atoms, whose weights are exact.
     """
 
-    beta: float
+    expert: str
     chance: float | None
     effective_size: float | None
 
 
-def at_beta(posterior: Posterior, beta: float) -> Posterior:
-    """Return the posterior for an expert of another rationality, by reweighting its samples.
+def under_expert(posterior: Posterior, expert: ExpertModel | float) -> Posterior:
+    """Return the posterior for another model of the expert (or a number: beta), by reweighting its samples.
 
-    Exact in the limit of many samples; how many are left is for the caller to judge. Diagnostics and log evidence are
-    those of the old beta, so the latter is taken away.
+    Exact in the limit of many samples; how many are left is for the caller to judge. Diagnostics are those of the old
+    model, and the log evidence is taken away.
     """
-    problem = replace(posterior.problem, beta=checked_beta(beta))
+    problem = replace(posterior.problem, expert=as_expert_model(expert))
     arrays = (posterior.counts, posterior.rewards, posterior.values)
     change = log_likelihoods(problem, *arrays) - log_likelihoods(posterior.problem, *arrays)
     with np.errstate(divide="ignore"):
@@ -46,8 +45,8 @@ def at_beta(posterior: Posterior, beta: float) -> Posterior:
     return replace(posterior, problem=problem, weights=normalised(log_weights), log_evidence=None)
 
 
-def beta_sensitivity(samples: SampleSet, is_failing: BoolArray, confidence: float) -> tuple[BetaSensitivity, ...]:
-    """Return the chance of failure at half and at twice the assumed rationality.
+def expert_sensitivity(samples: SampleSet, is_failing: BoolArray, confidence: float) -> tuple[ExpertSensitivity, ...]:
+    """Return the chance of failure under the variants of the assumed expert, such as half and twice its beta.
 
     Parameters
     ----------
@@ -57,12 +56,12 @@ def beta_sensitivity(samples: SampleSet, is_failing: BoolArray, confidence: floa
         Of the certificate.
     """
     results = []
-    for factor in FACTORS:
-        posterior = at_beta(samples.posterior, factor * samples.posterior.problem.beta)
-        chance, beta = float(posterior.mean(is_failing)), posterior.problem.beta
+    for label, expert in samples.posterior.problem.expert.variants():
+        posterior = under_expert(samples.posterior, expert)
+        chance = float(posterior.mean(is_failing))
         if samples.kind == "atoms":
-            results.append(BetaSensitivity(beta, chance, None))
+            results.append(ExpertSensitivity(label, chance, None))
             continue
         size = effective_size_of(replace(samples, posterior=posterior), is_failing, confidence).value
-        results.append(BetaSensitivity(beta, chance if size >= MIN_RELIABLE_SIZE else None, size))
+        results.append(ExpertSensitivity(label, chance if size >= MIN_RELIABLE_SIZE else None, size))
     return tuple(results)

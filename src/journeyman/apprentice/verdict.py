@@ -123,8 +123,7 @@ def assumptions(problem: Problem) -> tuple[str, ...]:
     """Say in words what a certificate about a problem rests on."""
     return (
         "the transitions and the discount are those of the real task",
-        f"the expert does an action with a chance proportional to exp(beta Q*), with beta = {problem.beta:.4g}: better "
-        "actions more often, every answer by itself",
+        problem.expert.assumption(),
         "the reward has the assumed form, and was as likely as the prior says before any demonstration",
     )
 

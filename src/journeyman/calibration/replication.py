@@ -13,7 +13,7 @@ from journeyman.calibration.spec import CalibrationSpec
 from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError
-from journeyman.expert import BoltzmannExpert
+from journeyman.experts import SimulatedExpert, questions_at
 from journeyman.inference import Posterior, find_method, infer
 from journeyman.mdp import solve_batch
 from journeyman.problem import Problem
@@ -117,9 +117,10 @@ def drawn_answers(spec: CalibrationSpec, index: int, problem: Problem, truth: Fl
     if places.size == 0:
         return ()
     states = _rng(spec, index, Stream.QUERIES).choice(places, size=spec.num_demonstrations)
-    expert = BoltzmannExpert(problem.mdp, problem.reward_model.reward(truth), problem.beta)
     seed = stream_seed(spec.seed, index, Stream.EXPERT)
-    return expert.answers(states, kind=spec.kind, length=spec.length, seed=seed)
+    expert = SimulatedExpert(problem.mdp, problem.reward_model.reward(truth), problem.expert, seed=seed)
+    questions = questions_at(states.tolist(), kind=spec.kind, length=spec.length)
+    return tuple(expert.demonstrate(question) for question in questions)
 
 
 def _inferred(

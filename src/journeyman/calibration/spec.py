@@ -12,7 +12,7 @@ import numpy as np
 
 from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError, UnsupportedError
-from journeyman.expert import KINDS
+from journeyman.experts import KINDS, Boltzmann
 from journeyman.inference import find_method
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete
@@ -109,7 +109,7 @@ class CalibrationSpec:
 
     def assumed(self, problem: Problem) -> Problem:
         """Return `problem` as the method is told it is: with beta times the factor."""
-        return replace(problem, beta=self.assumed_beta_factor * problem.beta)
+        return replace(problem, expert=Boltzmann(self.assumed_beta_factor * problem.beta))
 
     @property
     def depends_on_truth(self) -> bool:

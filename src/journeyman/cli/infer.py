@@ -99,7 +99,7 @@ def ask_at_random(
     import numpy as np
 
     from journeyman.checks import whole_number
-    from journeyman.expert import KINDS
+    from journeyman.experts import KINDS, questions_at
 
     num_demonstrations = whole_number(num_demonstrations, "the number of demonstrations", 0, "0 shows the prior.")
     if kind not in KINDS:
@@ -115,7 +115,8 @@ def ask_at_random(
     if num_demonstrations:
         asked = np.random.default_rng([seed, 1]).choice(queryable, num_demonstrations)
     steps = (length if length is not None else world.max_length) if kind == "trajectory" else None
-    return world.expert.answers(asked, kind=kind, length=steps, seed=seed)
+    expert = world.make_expert(seed)
+    return tuple(map(expert.demonstrate, questions_at(asked.tolist(), kind=kind, length=steps)))
 
 
 def check_places(png: Path | None, netcdf: Path | None) -> None:

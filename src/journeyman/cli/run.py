@@ -172,7 +172,6 @@ def continue_run(
         max(0, steps - len(learner.history)),
         stop_when_certified=stop,
         k=batch,
-        seed=instance.seed,
         on_step=keep,
     )
 

@@ -128,11 +128,13 @@ def ask_where_best(
 
     from journeyman.acquisition import score
     from journeyman.checks import whole_number
+    from journeyman.experts import Question
     from journeyman.inference import smc
 
     whole_number(num_demonstrations, "the number of demonstrations", 0, "0 shows the prior.")
     rng, visits = np.random.default_rng([seed, 1]), Counter[int]()
     answers: list[Demonstration] = []
+    expert = world.make_expert(seed)
     threads = rating["num_threads"]
     particles = smc.start(world.problem, seed=seed, num_threads=threads) if inference == "smc" else None
     for step in range(num_demonstrations + 1):
@@ -144,7 +146,7 @@ def ask_where_best(
             break
         state = score(posterior, acquisition, **rating).best_state(rng)
         kind, length = rating["kind"], rating["length"]
-        answers.append(world.expert.demonstrate(state, kind=kind, length=length, seed=seed, visit=visits[state]))
+        answers.append(expert.demonstrate(Question(state, visits[state], kind, length)))
         visits[state] += 1
         if particles is not None:
             particles = smc.update(particles, answers[-1], num_threads=threads)

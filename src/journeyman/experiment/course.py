@@ -15,6 +15,7 @@ from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.experiment.cell import Cell
 from journeyman.experiment.metrics import measure
+from journeyman.experts import Question
 from journeyman.learner import ActiveLearner, Event
 from journeyman.learner.query import Query, question_text
 from journeyman.mdp import occupancy
@@ -113,9 +114,8 @@ def events_of(cell: Cell, world: World, rows: Sequence[Row]) -> tuple[Event, ...
 
 def answer_of(cell: Cell, world: World, query: Query, visit: int) -> Demonstration:
     """Return the expert's answer to a query, the n-th in its state: the same for every method on this instance."""
-    return world.expert.demonstrate(
-        query.state, kind=query.kind, length=query.length, seed=cell.expert_seed, visit=visit, query_id=query.id
-    )
+    question = Question(query.state, visit, query.kind, query.length, query.id)
+    return world.make_expert(cell.expert_seed).demonstrate(question)
 
 
 def _timed(row_fn: Callable[[], Row]) -> Row:

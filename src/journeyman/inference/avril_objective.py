@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from journeyman.expert import boltzmann_log_policy
+from journeyman.experts import Boltzmann
 from journeyman.problem import Problem
 from journeyman.rewards import Normal
 from journeyman.types import FloatArray, IntArray
@@ -85,7 +85,7 @@ class AvrilObjective:
         """Return F and its gradient in x."""
         mdp, beta = self.problem.mdp, self.problem.beta
         q, mean, log_std = self.taken_apart(x)
-        log_policy = boltzmann_log_policy(np.where(mdp.available, q, -np.inf), beta)
+        log_policy = Boltzmann(beta).log_policy(np.where(mdp.available, q, -np.inf))
         policy = np.exp(log_policy)
         values = (policy * q).sum(axis=1)
 

@@ -1,11 +1,10 @@
 """The likelihood of demonstrated actions, straight from its formula.
 
-log p(D | theta) = sum over s, a of n(s, a) log pi(a | s),   pi(. | s) = softmax of beta Q(s, .)
+log p(D | theta) = sum over s, a of n(s, a) log pi(a | s),   pi(. | s) given Q(s, .) by the expert's model
 """
 
 import numpy as np
 
-from journeyman.expert import boltzmann_log_policy
 from journeyman.problem import Problem
 from journeyman.types import AnyArray, FloatArray
 
@@ -24,5 +23,5 @@ def log_likelihoods(problem: Problem, counts: AnyArray, rewards: FloatArray, val
             reward = rewards[:, s] if rewards.ndim == 2 else rewards[:, s, a]
             q[:, a] = reward + mdp.discount * (values[:, next_states] @ probabilities)
         used = counts[s] > 0
-        total += boltzmann_log_policy(q, problem.beta)[:, used] @ counts[s, used]
+        total += problem.expert.log_policy(q)[:, used] @ counts[s, used]
     return total

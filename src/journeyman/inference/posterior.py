@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from journeyman.errors import InputError
-from journeyman.expert import boltzmann_log_policy
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.problem import Problem
 from journeyman.types import BoolArray, FloatArray, IntArray
@@ -132,11 +131,11 @@ class Posterior:
 
     def expert_policies(self, states: ArrayLike | None = None) -> FloatArray:
         """Return each sample's expert policy `[M, len(states), A]`."""
-        return np.asarray(np.exp(boltzmann_log_policy(self.q(states), self.problem.beta)))
+        return np.asarray(np.exp(self.problem.expert.log_policy(self.q(states))))
 
     def predictive_policy(self) -> FloatArray:
         """Return the chance of each expert action `[S, A]`, averaged over the posterior."""
-        parts = [self.mean(np.exp(boltzmann_log_policy(q, self.problem.beta))) for _, q in self.q_chunks()]
+        parts = [self.mean(np.exp(self.problem.expert.log_policy(q))) for _, q in self.q_chunks()]
         return np.concatenate(parts)
 
     @cached_property

@@ -19,7 +19,6 @@ import numpy as np
 from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError
-from journeyman.expert import boltzmann_log_policy
 from journeyman.inference.diagnostics import Diagnostics, smc_warnings
 from journeyman.inference.particles import Moves, Particles, SMCSettings
 from journeyman.inference.posterior import Posterior
@@ -162,7 +161,7 @@ def _atom_log_weights(particles: Particles, counts: FloatArray) -> FloatArray:
     problem, prior = particles.problem, particles.problem.prior
     assert isinstance(prior, Discrete)
     q = q_values(problem.mdp, problem.reward_model.reward(prior.atoms), particles.values)
-    log_policy = boltzmann_log_policy(q, problem.beta)
+    log_policy = problem.expert.log_policy(q)
     used = counts > 0
     return _checked(np.log(prior.weights * len(prior.atoms)) + log_policy[:, used] @ counts[used])
 

@@ -16,7 +16,7 @@ from journeyman.apprentice.policies import checked_epsilon
 from journeyman.apprentice.verdict import checked_share
 from journeyman.checks import float_array, real_number, whole_number
 from journeyman.errors import InputError, UnsupportedError
-from journeyman.expert import KINDS
+from journeyman.experts import KINDS
 from journeyman.inference import find_method
 from journeyman.inference.particles import SMCSettings
 from journeyman.problem import Problem

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from journeyman.apprentice import Certificate
 from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
-from journeyman.expert import BoltzmannExpert
+from journeyman.experts import Question, SimulatedExpert
 from journeyman.learner.learner import ActiveLearner
 from journeyman.learner.progress import answers_shown
 from journeyman.learner.query import Query
@@ -30,13 +30,12 @@ class Simulation(NamedTuple):
 
 def simulate(
     learner: ActiveLearner,
-    expert: BoltzmannExpert,
+    expert: SimulatedExpert,
     steps: int,
     *,
     stop_when_certified: bool = True,
     progress: bool = True,
     k: int = 1,
-    seed: int = 0,
     on_step: Callable[[ActiveLearner], None] | None = None,
 ) -> Simulation:
     """Let a simulated expert answer up to `steps` queries.
@@ -48,7 +47,7 @@ def simulate(
     learner
         It is changed.
     expert
-        Its noise is keyed by (seed, state, how often that state was asked before).
+        Its noise is keyed by (its seed, state, how often that state was asked before).
     steps
         Answers to give, at most.
     stop_when_certified
@@ -72,7 +71,7 @@ def simulate(
             if not learner.pending:
                 learner.ask(min(k, steps - num_steps))
             query = learner.pending[0]
-            show(learner.tell(query, answer_of(learner, expert, query, seed)))
+            show(learner.tell(query, answer_of(learner, expert, query)))
             num_steps += 1
             if on_step is not None:
                 on_step(learner)
@@ -80,9 +79,7 @@ def simulate(
     return Simulation(learner, num_steps, is_finished, certificate, learner.history)
 
 
-def answer_of(learner: ActiveLearner, expert: BoltzmannExpert, query: Query, seed: int) -> Demonstration:
+def answer_of(learner: ActiveLearner, expert: SimulatedExpert, query: Query) -> Demonstration:
     """Return the expert's answer to a query, the n-th in its state."""
     visit = sum(other.state == query.state for other in learner.queries[: query.id])
-    return expert.demonstrate(
-        query.state, kind=query.kind, length=query.length, seed=seed, visit=visit, query_id=query.id
-    )
+    return expert.demonstrate(Question(query.state, visit, query.kind, query.length, query.id))

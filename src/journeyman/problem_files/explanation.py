@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from journeyman.checks import whole_number
-from journeyman.expert import boltzmann_log_policy
 from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
 from journeyman.types import FloatArray
@@ -100,7 +99,7 @@ def explain(problem: Problem, *, num_rewards: int = 200, seed: int = 0) -> Expla
     is_best = q >= q.max(axis=2, keepdims=True) - margin
     has_choice = (is_best < mdp.available).any(axis=2)
     asked = problem.queryable & ~mdp.terminal
-    chances = (np.exp(boltzmann_log_policy(q, problem.beta)) * is_best).sum(axis=2)[:, asked]
+    chances = (np.exp(problem.expert.log_policy(q)) * is_best).sum(axis=2)[:, asked]
     random = (is_best.sum(axis=2) / mdp.available.sum(axis=1))[:, asked]
     has_any = bool(asked.any())
     per_reward = chances.mean(axis=1) if has_any else np.zeros(0)

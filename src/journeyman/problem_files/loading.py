@@ -52,7 +52,7 @@ def load_problem(path: str | Path) -> Problem:
         with states.blamed("queryable"):
             queryable = state_mask(states.data["queryable"], mdp, "queryable")
     with expert.blamed("beta"):
-        return Problem(mdp, model, prior, beta, queryable)  # type: ignore[arg-type]
+        return Problem(mdp, model, prior, beta, queryable)
 
 
 def _mdp(file: TomlFile) -> FiniteMDP:

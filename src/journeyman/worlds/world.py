@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from journeyman.expert import BoltzmannExpert
+from journeyman.experts import SimulatedExpert
 from journeyman.problem import Problem
 from journeyman.types import FloatArray
 
@@ -24,6 +24,10 @@ class World:
         return self.problem.reward_model.reward(self.true_parameters)
 
     @cached_property
-    def expert(self) -> BoltzmannExpert:
-        """The simulated expert, who knows the true reward."""
-        return BoltzmannExpert(self.problem.mdp, self.reward, self.problem.beta)
+    def expert(self) -> SimulatedExpert:
+        """The simulated expert, who knows the true reward; its noise has the seed of the world."""
+        return SimulatedExpert(self.problem.mdp, self.reward, self.problem.expert, seed=self.seed)
+
+    def make_expert(self, seed: int) -> SimulatedExpert:
+        """Return the same expert with other noise, and without a memory of what it was asked."""
+        return self.expert.with_seed(seed)

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from journeyman.demonstrations import Demonstration
-from journeyman.expert import boltzmann_log_policy
 from journeyman.inference import Diagnostics, Posterior, infer
 from journeyman.mdp import FiniteMDP, solve
 from journeyman.problem import Problem
@@ -23,7 +22,7 @@ from journeyman.worlds import make_world
 def log_policy(problem, theta):
     """The expert's log policy, as one long vector."""
     solution = solve(problem.mdp, problem.reward_model.reward(theta))
-    return boltzmann_log_policy(solution.q, problem.beta)[problem.mdp.available & ~problem.mdp.terminal[:, None]]
+    return problem.expert.log_policy(solution.q)[problem.mdp.available & ~problem.mdp.terminal[:, None]]
 
 
 def derivative(problem, theta, step=1e-5):

@@ -5,6 +5,7 @@ import pytest
 from report.learners import grid_learner, grid_summary, plain_summary
 
 from journeyman.apprentice.certificate_text import HEADLINES
+from journeyman.experts import Question
 from journeyman.learner import ActiveLearner, Query
 from journeyman.mdp import solve
 from journeyman.report.learning.record import learning_record
@@ -98,7 +99,7 @@ def test_words_by_hand():
     mdp = world.problem.mdp
     assert (place_words(mdp, 30), short_place(mdp, 30)) == ("30 (row 5, column 0, jail)", "30 (jail)")
     assert (place_words(mdp, 31), short_place(mdp, 31)) == ("31 (row 5, column 1)", "31")
-    shown = world.expert.demonstrate(1, kind="trajectory", length=20, seed=0)
+    shown = world.make_expert(0).demonstrate(Question(1, 0, "trajectory", 20))
     assert shown.ended == "terminated"
     assert answer_words(mdp, shown).endswith("(ended)")
     assert answer_words(mdp, None) == ""

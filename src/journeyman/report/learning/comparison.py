@@ -88,7 +88,7 @@ def compare(
     for step in range(1, steps + 1):
         for name, learner in learners.items():
             if not learner.is_finished:
-                simulate(learner, world.expert, 1, stop_when_certified=False, progress=False, seed=seed)
+                simulate(learner, world.make_expert(seed), 1, stop_when_certified=False, progress=False)
                 take(name, step)
     title = f"{world.name}, seed {world.seed}"
     summaries = {}

@@ -1,0 +1,170 @@
+"""The simulated expert: it knows the true reward, and answers as its model says.
+
+Its noise is reproducible from its seed. A `Query` of a learner is answered by (seed, state, visit): the n-th answer at
+a state is the same whoever asks and whatever else was asked, so that methods that are compared meet the same expert,
+and a resumed run continues as if it had not stopped. A bare state is a new question each time: the expert counts those
+itself, on a stream of their own, so that no answer is ever a copy of another.
+"""
+
+import copy
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from journeyman.checks import one_of, whole_number
+from journeyman.demonstrations import Demonstration, action_counts
+from journeyman.errors import InputError
+from journeyman.experts.models import ExpertModel, as_expert_model
+from journeyman.mdp import FiniteMDP, simulate, solve
+from journeyman.mdp.episodes import draw_action, single_state
+from journeyman.types import FloatArray
+
+KINDS = ("state", "trajectory")
+MAX_RELATIVE_ERROR = 1e-6  # of the values that an expert may act on
+COUNTED = 1  # end of the key of answers that the expert counts itself
+
+
+@runtime_checkable
+class AnyQuestion(Protocol):
+    """What the expert reads of a question; a learner's `Query` has all of it."""
+
+    @property
+    def state(self) -> int:
+        """Where to start."""
+
+    @property
+    def visit(self) -> int:
+        """How often this state was asked about before."""
+
+    @property
+    def kind(self) -> str:
+        """One of `KINDS`."""
+
+    @property
+    def length(self) -> int | None:
+        """Most actions of a trajectory."""
+
+    @property
+    def id(self) -> int | None:
+        """Number of the query."""
+
+
+class Question(NamedTuple):
+    """A question with its place in the expert's noise; learners ask with `Query` instead.
+
+    visit: how often this state was asked about before; id: noted in the answer.
+    """
+
+    state: int
+    visit: int = 0
+    kind: str = "state"
+    length: int | None = None
+    id: int | None = None
+
+
+def questions_at(states: Iterable[int], *, kind: str = "state", length: int | None = None) -> tuple[Question, ...]:
+    """Return questions at these states in order, with the visits of each counted."""
+    visits: Counter[int] = Counter()
+    asked = []
+    for state in states:
+        asked.append(Question(state, visits[state], kind, length))
+        visits[state] += 1
+    return tuple(asked)
+
+
+class SimulatedExpert:
+    """An expert that acts on known optimal values.
+
+    Parameters
+    ----------
+    mdp
+        The dynamics it lives in.
+    reward
+        Its true reward, `[S]` or `[S, A]`.
+    model
+        How actions follow from values: an ExpertModel, or a number for `Boltzmann(number)`.
+    seed
+        Of its noise.
+
+    Attributes
+    ----------
+    q, values
+        Optimal action values `[S, A]` and values `[S]`.
+    policy, log_policy
+        Chances `[S, A]` of its actions, and their logarithms.
+    """
+
+    def __init__(self, mdp: FiniteMDP, reward: ArrayLike, model: ExpertModel | float, *, seed: int = 0) -> None:
+        self.mdp, self.model = mdp, as_expert_model(model)
+        self.seed = whole_number(seed, "seed", 0)
+        solution = solve(mdp, reward)
+        if not solution.error_bound <= MAX_RELATIVE_ERROR * (1.0 + np.abs(solution.values).max()):
+            raise InputError(
+                f"the expert's values must be known within {MAX_RELATIVE_ERROR:g} of their size, "
+                f"got a bound of {solution.error_bound:.3g}. Use a discount further from 1."
+            )
+        self.reward, self.q, self.values = solution.rewards, solution.q, solution.values
+        self.log_policy: FloatArray = np.asarray(self.model.log_policy(self.q))
+        self.policy: FloatArray = np.exp(self.log_policy)
+        for array in (self.reward, self.q, self.values, self.log_policy, self.policy):
+            array.setflags(write=False)
+        self._asked: Counter[int] = Counter()
+
+    def with_seed(self, seed: int) -> "SimulatedExpert":
+        """Return the same expert with other noise, and without a memory of what it was asked."""
+        other = copy.copy(self)
+        other.seed, other._asked = whole_number(seed, "seed", 0), Counter()
+        return other
+
+    def demonstrate(
+        self, question: AnyQuestion | int, *, kind: str | None = None, length: int | None = None
+    ) -> Demonstration:
+        """Answer one question.
+
+        Parameters
+        ----------
+        question
+            A `Query` (or `Question`), or a state. The same query gets the same answer; the same state gets a new one.
+        kind
+            Of a question that is a state. "state" (the default): one action; "trajectory": up to `length` actions,
+            ended early by a terminal state.
+        """
+        if isinstance(question, AnyQuestion):
+            if kind is not None or length is not None:
+                raise InputError(
+                    f"kind and length must be those of the query, got kind={kind!r}, length={length!r}. "
+                    "Leave them out, or give the state alone."
+                )
+            key = (single_state(self.mdp, question.state), whole_number(question.visit, "visit", 0))
+            return self._answer(key, question.kind, question.length, question.id)
+        state = single_state(self.mdp, question)
+        answer = self._answer((state, self._asked[state], COUNTED), "state" if kind is None else kind, length, None)
+        self._asked[state] += 1
+        return answer
+
+    def _answer(self, key: tuple[int, ...], kind: str, length: int | None, query_id: int | None) -> Demonstration:
+        start = key[0]
+        one_of(kind, KINDS, "kind", "Leave it out for 'state'.")
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+        if kind == "state":
+            return Demonstration.annotation(start, draw_action(rng, self.policy[start]), query_id=query_id)
+        length = whole_number(length, "the length of a trajectory query", 1, "Say length=.")
+        episode = simulate(rng, self.mdp, self.policy, start, max_steps=length)
+        ended = "terminated" if episode.is_terminated else "truncated"
+        return Demonstration(start, episode.steps, episode.final_state, ended, query_id)
+
+    def answers(
+        self, states: ArrayLike, *, kind: str = "state", length: int | None = None
+    ) -> tuple[Demonstration, ...]:
+        """Answer a question at each of these states, in order: every answer is a new one."""
+        listed = self.mdp.state_indices(states).tolist()
+        return tuple(self.demonstrate(state, kind=kind, length=length) for state in listed)
+
+    def log_likelihood(self, demonstrations: Iterable[Demonstration] | Demonstration) -> float:
+        """Return the log probability of the demonstrated actions; transitions cancel and are left out."""
+        counts = action_counts(demonstrations, self.mdp.num_states, self.mdp.num_actions)
+        used = counts > 0
+        return float((counts[used] * self.log_policy[used]).sum())
