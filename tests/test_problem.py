@@ -9,7 +9,7 @@ from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
-from journeyman.rewards import Discrete, Normal, PerState, PerStateAction
+from journeyman.rewards import Discrete, Normal, PerState, PerStateAction, Size
 from journeyman.worlds import make_world
 
 
@@ -26,7 +26,12 @@ def make_mdp(**options):
 
 
 def make_problem(mdp=None, **changes):
-    arguments = {"mdp": mdp or make_mdp(), "reward_model": PerState(3, 2), "prior": Normal(3), "expert": 2.0} | changes
+    arguments = {
+        "mdp": mdp or make_mdp(),
+        "reward_model": PerState(Size(3, 2)),
+        "prior": Normal(3),
+        "expert": 2.0,
+    } | changes
     return Problem(**arguments)
 
 
@@ -51,11 +56,14 @@ def test_a_problem_is_frozen_and_can_travel():
         ({"mdp": "maze"}, "mdp must be a FiniteMDP, got str. The order is mdp, reward_model, prior, expert"),
         ({"reward_model": Normal(3)}, "reward_model must be a RewardModel, got Normal"),
         ({"prior": 3.0}, "prior must be a Prior, got float"),
-        ({"reward_model": PerState(4, 2)}, "must cover 3 states and 2 actions, got 4 and 2. Make it for this MDP"),
-        ({"reward_model": PerState(3, 3)}, "must cover 3 states and 2 actions, got 3 and 3"),
+        (
+            {"reward_model": PerState(Size(4, 2))},
+            "must cover 3 states and 2 actions, got 4 and 2. Make it for this MDP",
+        ),
+        ({"reward_model": PerState(Size(3, 3))}, "must cover 3 states and 2 actions, got 3 and 3"),
         ({"prior": Normal(2)}, r"as many parameters as the reward model \(3\), got 2"),
         ({"prior": Discrete([[0.0, 1.0]])}, r"as many parameters as the reward model \(3\), got 2"),
-        ({"reward_model": PerStateAction(3, 2)}, r"as many parameters as the reward model \(6\), got 3"),
+        ({"reward_model": PerStateAction(Size(3, 2))}, r"as many parameters as the reward model \(6\), got 3"),
         ({"queryable": [True, False]}, r"queryable must be a boolean array of shape \(3,\), got bool of shape \(2,\)"),
         ({"queryable": [1, 0, 1]}, "queryable must be a boolean array"),
         ({"queryable": [0, 2]}, "queryable must be a boolean array"),

@@ -38,7 +38,7 @@ def two_state_problem(prior) -> Problem:
     )
     features = np.zeros((2, 2, 2))
     features[[0, 1], 0, [0, 1]] = 1.0
-    return Problem(mdp, LinearFeatures(features, 2), prior, 2.0)
+    return Problem(mdp, LinearFeatures(features, mdp), prior, 2.0)
 
 
 def run_of(problem, truth, queries, epsilon, seed, method, **options) -> Run:

@@ -17,7 +17,7 @@ def posterior_over(mdp: FiniteMDP, rewards, weights=None, *, beta=1.0, method="e
     rewards = np.asarray(rewards, dtype=float)
     weights = np.full(len(rewards), 1.0 / len(rewards)) if weights is None else np.asarray(weights, dtype=float)
     theta = rewards.reshape(len(rewards), -1)
-    model = PerStateAction(mdp.num_states, mdp.num_actions)
+    model = PerStateAction(mdp)
     problem = Problem(mdp, model, Discrete(theta, weights), beta)
     counts = np.zeros((mdp.num_states, mdp.num_actions), dtype=np.int64)
     values = solve_batch(mdp, rewards, num_threads=1).values

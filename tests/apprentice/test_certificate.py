@@ -30,7 +30,7 @@ def two_actions(gaps, weights=None, **options) -> Posterior:
     """Samples of one state with two actions: action 0 pays `gaps` `[M]` more than action 1; the episode then ends."""
     gaps = np.asarray(gaps, dtype=float).reshape(-1, 1)
     mdp = FiniteMDP.from_dense(np.zeros((1, 2, 1)), layout="SAS", discount=0.9, terminal=np.zeros(1, dtype=bool))
-    problem = Problem(mdp, LinearFeatures(np.array([[[1.0], [0.0]]]), 2), Normal(1), 1.0)
+    problem = Problem(mdp, LinearFeatures(np.array([[[1.0], [0.0]]]), mdp), Normal(1), 1.0)
     weights = np.ones(len(gaps)) if weights is None else np.asarray(weights, dtype=float)
     values = solve_batch(mdp, problem.reward_model.reward(gaps)).values
     options = {"method": "smc", "diagnostics": Diagnostics(0.0)} | options

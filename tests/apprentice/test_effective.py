@@ -19,7 +19,7 @@ from journeyman.worlds import make_world
 def posterior_of(theta, weights=None, **options) -> Posterior:
     """A posterior of one parameter in a world where nothing depends on it."""
     mdp = FiniteMDP.from_dense(np.ones((1, 1, 1)), layout="SAS", discount=0.5)
-    problem = Problem(mdp, PerState(1, 1), Normal(1), 1.0)
+    problem = Problem(mdp, PerState(mdp), Normal(1), 1.0)
     theta = np.asarray(theta, dtype=float).reshape(-1, 1)
     weights = np.ones(len(theta)) if weights is None else np.asarray(weights, dtype=float)
     options = {"method": "smc", "diagnostics": Diagnostics(0.0)} | options

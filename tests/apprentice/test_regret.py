@@ -103,7 +103,7 @@ def test_as_many_samples_as_states_and_actions_are_not_mistaken():
     """State rewards `[M, S]` of M = S samples with A = S actions have the shape of one reward `[S, A]`."""
     mdp = FiniteMDP.from_dense(np.full((2, 2, 2), 0.5), layout="SAS", discount=0.5)
     theta = np.array([[1.0, 0.0], [0.0, 2.0]])
-    problem = Problem(mdp, PerState(2, 2), Normal(2), 1.0)
+    problem = Problem(mdp, PerState(mdp), Normal(2), 1.0)
     weights, counts = np.full(2, 0.5), np.zeros((2, 2), dtype=np.int64)
     posterior = Posterior(problem, counts, theta, weights, np.zeros((2, 2)), "smc", diagnostics=None)
     # all actions do the same: V = r + 0.5 mean(V), so mean(V) = 2 mean(r)

@@ -18,7 +18,7 @@ def choice_problem(prior=None, beta=2.0):
     )
     features = np.zeros((2, 3, 2))
     features[0, 0, 0] = features[1, 1, 0] = features[0, 2, 1] = features[1, 2, 1] = 1.0
-    model = LinearFeatures(features, 3, names=("first", "second"))
+    model = LinearFeatures(features, mdp, names=("first", "second"))
     return Problem(mdp, model, prior or discrete_prior(), beta)
 
 

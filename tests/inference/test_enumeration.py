@@ -49,7 +49,7 @@ def one_step_problem(prior, beta=2.0):
     features = np.zeros((2, 2, prior.num_parameters))
     features[0, 0, 0] = 1.0
     features[1, 0, -1] = 1.0
-    return Problem(mdp, LinearFeatures(features, 2), prior, beta)
+    return Problem(mdp, LinearFeatures(features, mdp), prior, beta)
 
 
 def annotated(*pairs):
@@ -179,7 +179,7 @@ def test_the_same_for_a_seed_and_any_number_of_threads():
 def test_impossible_demonstrations_are_an_error():
     prior = Discrete(np.array([[1e299, 0.0, 0.0, 0.0], [2e299, 0.0, 1.0, 0.0]]))
     mdp = FiniteMDP.from_dense(np.zeros((2, 2, 2)), layout="SAS", discount=0.5, terminal=np.zeros(2, dtype=bool))
-    problem = Problem(mdp, PerStateAction(2, 2), prior, 1e10)
+    problem = Problem(mdp, PerStateAction(mdp), prior, 1e10)
     with pytest.raises(InferenceError, match="positive probability under some reward"):
         infer(problem, annotated((0, 1)), "enumerate")
 

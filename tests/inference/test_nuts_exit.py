@@ -8,7 +8,7 @@ import numpy as np
 from journeyman import Demonstration, FiniteMDP, JourneymanError, Normal, PerState, Problem, infer
 transitions = np.random.default_rng(1).dirichlet(np.ones(5), (5, 3))
 mdp = FiniteMDP.from_dense(transitions, layout="SAS", discount=0.9)
-problem = Problem(mdp, PerState(5, 3), Normal(5, 0, 1e200), 2.0)
+problem = Problem(mdp, PerState(mdp), Normal(5, 0, 1e200), 2.0)
 try:
     infer(problem, [Demonstration.annotation(0, k) for k in range(3)], "policywalk")
 except JourneymanError as error:

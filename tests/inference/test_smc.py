@@ -216,7 +216,9 @@ def test_150_annotations_one_by_one_against_a_long_independent_run(name, seed):
 def test_refuses_data_that_no_sample_explains():
     """With an all but infinite beta an action that is never optimal has probability zero."""
     world = make_world("regret-eig-trap", 0)
-    problem = Problem(world.problem.mdp, PerStateAction(1, 3), Discrete([[0.0, 50.0, 1.0], [0.0, 1.0, 50.0]]), 1e308)
+    problem = Problem(
+        world.problem.mdp, PerStateAction(world.problem.mdp), Discrete([[0.0, 50.0, 1.0], [0.0, 1.0, 50.0]]), 1e308
+    )
     with pytest.raises(InferenceError, match="probability zero"):
         smc.infer_smc(problem, problem.counts(Demonstration.annotation(0, 0)))
 

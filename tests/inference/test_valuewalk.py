@@ -221,7 +221,7 @@ def test_counting_jumps_when_accepting_is_as_exact():
     mdp = FiniteMDP.from_dense(
         np.array([[[0.7, 0.3], [0.2, 0.8]], [[0.6, 0.4], [0.1, 0.9]]]), layout="SAS", discount=0.5
     )
-    problem = Problem(mdp, PerState(2, 2), Normal(2, 0.0, 1.0), 2.0)
+    problem = Problem(mdp, PerState(mdp), Normal(2, 0.0, 1.0), 2.0)
     demonstrations = [Demonstration.annotation(0, 1), Demonstration.annotation(1, 0)]
     exact = infer(problem, demonstrations, "enumerate")
     for jumps in ("refract", "accept"):

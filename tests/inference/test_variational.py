@@ -13,7 +13,7 @@ from journeyman.inference.avril_objective import avril_objective
 from journeyman.inference.variational import APPROXIMATION, fit_variational
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
-from journeyman.rewards import LinearFeatures, MultivariateNormal, Normal, PerState, PerStateAction, Uniform
+from journeyman.rewards import LinearFeatures, MultivariateNormal, Normal, PerState, PerStateAction, Size, Uniform
 from journeyman.worlds import make_world
 
 
@@ -87,7 +87,7 @@ def one_step_problem(beta=2.0):
     """Two states with three actions that end the episode: Q is the reward, so that all can be checked by hand."""
     mdp = FiniteMDP.from_dense(np.zeros((2, 3, 2)), layout="SAS", discount=0.9, terminal=np.zeros(2, dtype=bool))
     prior = Normal(6, [0.0, 0.5, -0.5, 1.0, 0.0, 0.0], [1.0, 2.0, 1.0, 0.5, 1.0, 3.0])
-    return Problem(mdp, PerStateAction(2, 3), prior, beta)
+    return Problem(mdp, PerStateAction(mdp), prior, beta)
 
 
 COUNTS = np.array([[4, 1, 0], [0, 2, 3]])
@@ -138,7 +138,7 @@ def test_states_out_of_reach_keep_the_prior():
     transitions = np.zeros((3, 2, 3))
     transitions[0, :, 1] = transitions[2, :, 2] = 1.0
     mdp = FiniteMDP.from_dense(transitions, layout="SAS", discount=0.9, terminal=np.zeros(3, dtype=bool))
-    problem = Problem(mdp, PerStateAction(3, 2), Normal(6, 1.0, 2.0), 1.0)
+    problem = Problem(mdp, PerStateAction(mdp), Normal(6, 1.0, 2.0), 1.0)
     fit = fit_variational(problem, np.array([[3, 0], [0, 0], [0, 0]]))
     np.testing.assert_array_equal(fit.mean[4:], 1.0)
     np.testing.assert_array_equal(fit.std[4:], 2.0)
@@ -191,7 +191,7 @@ def test_a_fit_that_has_not_converged_says_so():
 
 def with_parts(model=None, prior=None):
     mdp = make_world("random-grid", 0, size=3).problem.mdp
-    return Problem(mdp, model or PerState(9, 5), prior or Normal(9), 2.0)
+    return Problem(mdp, model or PerState(mdp), prior or Normal(9), 2.0)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def with_parts(model=None, prior=None):
     [
         (with_parts(prior=Uniform(9)), "variational needs a Normal prior, .* got Uniform. Use 'smc'"),
         (with_parts(prior=MultivariateNormal(np.zeros(9), np.eye(9))), "got MultivariateNormal. Use 'smc'"),
-        (with_parts(LinearFeatures(np.eye(9), 5)), "one unknown reward per state .*, got features. Use 'smc'"),
+        (with_parts(LinearFeatures(np.eye(9), Size(9, 5))), "one unknown reward per state .*, got features. Use 'smc'"),
         (make_world("brown-two-state", 0).problem, "got Discrete. Use 'smc'"),
     ],
 )

@@ -7,7 +7,16 @@ from mdp import twins as mdp_twins
 from mdp.random_mdps import random_mdp
 
 from journeyman.problem import Problem
-from journeyman.rewards import Discrete, LinearFeatures, MultivariateNormal, Normal, PerState, PerStateAction, Uniform
+from journeyman.rewards import (
+    Discrete,
+    LinearFeatures,
+    MultivariateNormal,
+    Normal,
+    PerState,
+    PerStateAction,
+    Size,
+    Uniform,
+)
 
 REWARD_MODELS = ("per_state", "per_state_action", "features", "action_features")
 CONTINUOUS_PRIORS = ("normal", "uniform", "multivariate")
@@ -15,14 +24,15 @@ KINDS = tuple(itertools.product(REWARD_MODELS, CONTINUOUS_PRIORS))
 
 
 def reward_model(rng, kind, num_states, num_actions, num_features=3):
+    size = Size(num_states, num_actions)
     if kind == "per_state":
-        return PerState(num_states, num_actions)
+        return PerState(size)
     if kind == "per_state_action":
-        return PerStateAction(num_states, num_actions)
+        return PerStateAction(size)
     is_state_only = kind == "features"
     shape = (num_states,) if is_state_only else (num_states, num_actions)
     features = rng.standard_normal((*shape, num_features)) * (rng.random((*shape, num_features)) < 0.7)
-    return LinearFeatures(features, num_actions, offset=rng.standard_normal(shape))
+    return LinearFeatures(features, size, offset=rng.standard_normal(shape))
 
 
 def prior(rng, kind, size):

@@ -16,7 +16,7 @@ def one_state_problem(beta, rewards):
     """One state whose actions end the episode: Q is the reward itself."""
     transitions = np.zeros((1, len(rewards), 1))
     mdp = FiniteMDP.from_dense(transitions, layout="SAS", discount=0.5, terminal=np.array([False]))
-    return Problem(mdp, PerStateAction(1, len(rewards)), Discrete(np.array([rewards])), beta)
+    return Problem(mdp, PerStateAction(mdp), Discrete(np.array([rewards])), beta)
 
 
 @pytest.mark.parametrize("beta", [0.5, 2.0])

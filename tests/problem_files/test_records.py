@@ -21,10 +21,10 @@ from journeyman.worlds import WORLDS, make_world
 RNG = np.random.default_rng(0)
 MDP = make_world("random-grid", 3, size=3, terminals="independent").problem.mdp
 MODELS = {
-    "per_state": PerState(9, 5),
-    "per_state_action": PerStateAction(9, 5),
-    "features": LinearFeatures(RNG.normal(size=(9, 2)), 5, offset=RNG.normal(size=9), names=("mud", "sand")),
-    "action_features": LinearFeatures(RNG.normal(size=(9, 5, 2)), 5),
+    "per_state": PerState(MDP),
+    "per_state_action": PerStateAction(MDP),
+    "features": LinearFeatures(RNG.normal(size=(9, 2)), MDP, offset=RNG.normal(size=9), names=("mud", "sand")),
+    "action_features": LinearFeatures(RNG.normal(size=(9, 5, 2)), MDP),
 }
 
 

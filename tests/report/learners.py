@@ -48,7 +48,7 @@ def plain_learner():
     mdp = FiniteMDP.from_dense(
         transitions, layout="SAS", discount=0.8, state_labels=("den", EVIL, "nest"), action_labels=("<b>go</b>", "stay")
     )
-    problem = Problem(mdp, PerStateAction(3, 2), Normal(6), 2.0)
+    problem = Problem(mdp, PerStateAction(mdp), Normal(6), 2.0)
     learner = ActiveLearner(problem, inference_options=FEW, seed=0, num_threads=1)
     learner.tell(learner.ask(), 0)
     return learner

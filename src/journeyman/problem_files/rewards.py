@@ -29,8 +29,7 @@ def reward_model_of(table: TomlTable, mdp: FiniteMDP) -> RewardModel:
             f'features must come with model = "features", got model = {model!r} at '
             f"{table.file.place(table.name, 'features')}. Change the model, or remove the features."
         )
-    kind = PerState if model == "per_state" else PerStateAction
-    return kind(mdp.num_states, mdp.num_actions)
+    return PerState(mdp) if model == "per_state" else PerStateAction(mdp)
 
 
 def _read_csv(path: Path, mdp: FiniteMDP) -> RewardModel:
@@ -56,7 +55,7 @@ def _read_csv(path: Path, mdp: FiniteMDP) -> RewardModel:
     offset = np.zeros(shape)
     if "offset" in table.columns:
         offset[place] = table.columns["offset"]
-    return LinearFeatures(features, mdp.num_actions, offset=offset, names=names)
+    return LinearFeatures(features, mdp, offset=offset, names=names)
 
 
 def _check_once(table: NamedColumns, shape: tuple[int, ...], place: Any) -> None:
@@ -84,4 +83,4 @@ def _read_arrays(path: Path, mdp: FiniteMDP) -> RewardModel:
         )
     features: FloatArray = arrays["features"]
     names = tuple(str(name) for name in arrays["names"]) if "names" in arrays else None
-    return LinearFeatures(features, mdp.num_actions, offset=arrays.get("offset"), names=names)
+    return LinearFeatures(features, mdp, offset=arrays.get("offset"), names=names)

@@ -1,7 +1,7 @@
 """Reward models and priors over their parameters."""
 
 from journeyman.rewards.discrete import Discrete
-from journeyman.rewards.models import LinearFeatures, PerState, PerStateAction, RewardModel
+from journeyman.rewards.models import LinearFeatures, PerState, PerStateAction, RewardModel, Size
 from journeyman.rewards.priors import MultivariateNormal, Normal, Prior, Uniform
 
 __all__ = [
@@ -13,5 +13,6 @@ __all__ = [
     "PerStateAction",
     "Prior",
     "RewardModel",
+    "Size",
     "Uniform",
 ]

@@ -8,7 +8,7 @@ for all actions; otherwise row s * A + a belongs to (s, a).
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -77,17 +77,36 @@ class RewardModel:
         )
 
 
-def PerState(num_states: int, num_actions: int) -> RewardModel:
+class HasSize(Protocol):
+    """Anything with states and actions; an MDP above all."""
+
+    @property
+    def num_states(self) -> int:
+        """Number of states S."""
+
+    @property
+    def num_actions(self) -> int:
+        """Number of actions A."""
+
+
+class Size(NamedTuple):
+    """Numbers of states and actions, where there is no MDP at hand."""
+
+    num_states: int
+    num_actions: int
+
+
+def PerState(mdp: HasSize) -> RewardModel:
     """One unknown reward per state, paid whatever is done there."""
-    num_states, num_actions = _checked_sizes(num_states, num_actions)
+    num_states, num_actions = _checked_size(mdp)
     return RewardModel(
         num_states, num_actions, sparse.eye_array(num_states, format="csr"), np.zeros(num_states), True, "per_state"
     )
 
 
-def PerStateAction(num_states: int, num_actions: int) -> RewardModel:
+def PerStateAction(mdp: HasSize) -> RewardModel:
     """One unknown reward per state and action; parameter s * A + a is r(s, a)."""
-    num_states, num_actions = _checked_sizes(num_states, num_actions)
+    num_states, num_actions = _checked_size(mdp)
     size = num_states * num_actions
     return RewardModel(
         num_states, num_actions, sparse.eye_array(size, format="csr"), np.zeros(size), False, "per_state_action"
@@ -95,7 +114,7 @@ def PerStateAction(num_states: int, num_actions: int) -> RewardModel:
 
 
 def LinearFeatures(
-    features: Any, num_actions: int, *, offset: ArrayLike | None = None, names: tuple[str, ...] | None = None
+    features: Any, mdp: HasSize, *, offset: ArrayLike | None = None, names: tuple[str, ...] | None = None
 ) -> RewardModel:
     """Rewards linear in known features, plus a known offset.
 
@@ -108,9 +127,12 @@ def LinearFeatures(
     names
         One per parameter; optional.
     """
-    num_actions = whole_number(num_actions, "num_actions of a reward model", 1)
+    num_states, num_actions = _checked_size(mdp)
     matrix, shape = _packed_features(features, num_actions)
-    num_states, num_parameters = shape[0], shape[-1]
+    if shape[0] != num_states:
+        raise InputError(
+            f"features must have one row for each of the {num_states} states, got {shape[0]}. Give one per state."
+        )
     known = np.zeros(num_states) if offset is None else float_array(offset, "offset")
     if known.shape not in ((num_states,), (num_states, num_actions)):
         raise InputError(
@@ -132,14 +154,18 @@ def LinearFeatures(
         read_only(known),
         is_state_only,
         "features",
-        _checked_names(names, num_parameters),
+        _checked_names(names, shape[-1]),
     )
 
 
-def _checked_sizes(num_states: int, num_actions: int) -> tuple[int, int]:
+def _checked_size(mdp: HasSize) -> tuple[int, int]:
+    if not (hasattr(mdp, "num_states") and hasattr(mdp, "num_actions")):
+        raise InputError(
+            f"a reward model must be made for an MDP, got {type(mdp).__name__}. Give the FiniteMDP, as in PerState(mdp)."
+        )
     return (
-        whole_number(num_states, "num_states of a reward model", 1),
-        whole_number(num_actions, "num_actions of a reward model", 1),
+        whole_number(mdp.num_states, "num_states of a reward model", 1),
+        whole_number(mdp.num_actions, "num_actions of a reward model", 1),
     )
 
 

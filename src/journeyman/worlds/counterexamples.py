@@ -20,7 +20,7 @@ BANDIT_STATES, BANDIT_ATOMS, BANDIT_GAP = 64, 512, 0.3
 def _world(
     name: str, seed: int, mdp: FiniteMDP, prior: Discrete, beta: float, model: RewardModel | None = None
 ) -> World:
-    problem = Problem(mdp, model or PerStateAction(mdp.num_states, mdp.num_actions), prior, beta)
+    problem = Problem(mdp, model or PerStateAction(mdp), prior, beta)
     return World(name, seed, problem, prior.sample(world_rng(name, seed), 1)[0], max_length=2)
 
 
@@ -70,4 +70,4 @@ def bandit(seed: int = 0, *, beta: float = 4.0, discount: float = 0.9) -> World:
     features[np.arange(BANDIT_STATES), 0, np.arange(BANDIT_STATES)] = BANDIT_GAP / 2
     features[np.arange(BANDIT_STATES), 1, np.arange(BANDIT_STATES)] = -BANDIT_GAP / 2
     mdp = _one_step_mdp(BANDIT_STATES, 2, discount)
-    return _world("bandit", seed, mdp, Discrete(signs), beta, LinearFeatures(features, 2))
+    return _world("bandit", seed, mdp, Discrete(signs), beta, LinearFeatures(features, mdp))

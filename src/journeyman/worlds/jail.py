@@ -43,7 +43,7 @@ def jail(seed: int = 0, *, beta: float = 4.0, discount: float = 0.9, slip: float
     )
     features = np.stack([kind == obstacle for obstacle in OBSTACLES], axis=1).astype(float)
     offset = np.array([KNOWN_REWARDS.get(k, 0.0) for k in kinds])
-    model = LinearFeatures(features, mdp.num_actions, offset=offset, names=OBSTACLES)
+    model = LinearFeatures(features, mdp, offset=offset, names=OBSTACLES)
     prior = Uniform(len(OBSTACLES), -100.0, 0.0)
     truth = prior.sample(world_rng("jail", seed), 1)[0]
     return World("jail", seed, Problem(mdp, model, prior, beta), truth, max_length=20)

@@ -61,7 +61,7 @@ def random_grid(
         drawn = rng.choice(ordinary, size=num_initial)
         initial = np.bincount(drawn, minlength=num_states) / num_initial
     mdp = gridworld(size, size, discount=discount, slip=slip, terminal=is_terminal, initial=initial)
-    problem = Problem(mdp, PerState(num_states, mdp.num_actions), prior, beta)
+    problem = Problem(mdp, PerState(mdp), prior, beta)
     return World(f"random-{size}x{size}", seed, problem, truth, max_length=5)
 
 

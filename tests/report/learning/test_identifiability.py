@@ -38,7 +38,7 @@ def random_problem(model_fn, seed=0, num_states=4, num_actions=3):
     rng = np.random.default_rng(seed)
     transitions = rng.dirichlet(np.ones(num_states), size=(num_states, num_actions))
     mdp = FiniteMDP.from_dense(transitions, layout="SAS", discount=0.8)
-    model = model_fn(num_states, num_actions)
+    model = model_fn(mdp)
     return Problem(mdp, model, Normal(model.num_parameters), 1.5)
 
 
@@ -80,7 +80,7 @@ def test_jail_hides_nothing_and_unpaid_features_are_hidden():
     assert constant_shift(problem) is None
     features = np.zeros((4, 2))
     features[0, 0] = 1.0  # the second feature is paid nowhere
-    problem = random_problem(lambda states, actions: LinearFeatures(features, actions, names=("food", "ghost")))
+    problem = random_problem(lambda mdp: LinearFeatures(features, mdp, names=("food", "ghost")))
     np.testing.assert_allclose(np.abs(invisible_directions(problem)), [[0.0, 1.0]], atol=1e-9)
     posterior = infer(problem, Demonstration.annotation(0, 1), "smc", num_particles=100, seed=0)
     found, knowledge = identifiability(posterior), parameter_knowledge(posterior)

@@ -12,7 +12,16 @@ from journeyman.report.learning.reward import (
     prior_intervals,
     reward_intervals,
 )
-from journeyman.rewards import Discrete, LinearFeatures, MultivariateNormal, Normal, PerState, PerStateAction, Uniform
+from journeyman.rewards import (
+    Discrete,
+    LinearFeatures,
+    MultivariateNormal,
+    Normal,
+    PerState,
+    PerStateAction,
+    Size,
+    Uniform,
+)
 from journeyman.worlds import make_world
 
 
@@ -70,9 +79,9 @@ def test_prior_intervals_of_90_percent(prior, expected):
 def test_parameters_are_named_by_state_and_action():
     mdp = two_state_mdp(state_labels=("den", "nest"), action_labels=("stay", "go"))
     prior = Normal(2)
-    assert parameter_label(Problem(mdp, PerState(2, 2), prior, 1.0), 1) == "reward of nest"
-    assert parameter_label(Problem(mdp, PerStateAction(2, 2), Normal(4), 1.0), 1) == "reward of den, go"
-    named = LinearFeatures(np.eye(2), 2, names=("food", "light"))
+    assert parameter_label(Problem(mdp, PerState(mdp), prior, 1.0), 1) == "reward of nest"
+    assert parameter_label(Problem(mdp, PerStateAction(mdp), Normal(4), 1.0), 1) == "reward of den, go"
+    named = LinearFeatures(np.eye(2), mdp, names=("food", "light"))
     assert parameter_label(Problem(mdp, named, prior, 1.0), 0) == "food"
 
 
@@ -80,14 +89,14 @@ def test_reward_intervals_by_state_and_by_action():
     mdp = two_state_mdp()
     weights = np.array([0.02, 0.48, 0.5])
     by_state = posterior_with(
-        Problem(mdp, PerState(2, 2), Normal(2), 1.0), [[9.0, 0.0], [1.0, 2.0], [2.0, 2.0]], weights
+        Problem(mdp, PerState(mdp), Normal(2), 1.0), [[9.0, 0.0], [1.0, 2.0], [2.0, 2.0]], weights
     )
     found = reward_intervals(by_state, 0.9)
     assert found.actions is None
     np.testing.assert_allclose(found.intervals, [[1.0, 2.0], [2.0, 2.0]])  # weight 0.02 lies in the tails
     np.testing.assert_allclose(found.mean, weights @ by_state.theta)
     available = np.array([[True, True], [True, False]])
-    problem = Problem(two_state_mdp(available=available), PerStateAction(2, 2), Normal(4), 1.0)
+    problem = Problem(two_state_mdp(available=available), PerStateAction(Size(2, 2)), Normal(4), 1.0)
     found = reward_intervals(posterior_with(problem, [[0.0, 1.0, 2.0, 3.0]], [1.0]))
     assert (found.states.tolist(), found.actions.tolist()) == ([0, 0, 1], [0, 1, 0])
     np.testing.assert_allclose(found.intervals, [[0, 0], [1, 1], [2, 2]])
@@ -97,7 +106,7 @@ def test_reward_intervals_by_state_and_by_action():
 
 def test_certainty_of_actions_by_hand():
     """State 0 pays 1 and state 1 pays 0 with chance 0.7, the reverse with 0.3: stay where it pays, else go."""
-    problem = Problem(two_state_mdp(), PerState(2, 2), Normal(2), 1.0)
+    problem = Problem(two_state_mdp(), PerState(Size(2, 2)), Normal(2), 1.0)
     posterior = posterior_with(problem, [[1.0, 0.0], [0.0, 1.0]], [0.7, 0.3])
     found = action_certainty(posterior, np.array([0, 0]))
     np.testing.assert_allclose(found.chances, [0.7, 0.3])

@@ -153,7 +153,7 @@ def test_long_tables_are_cut_unless_all_is_asked_for():
 
 
 def world_of(mdp):
-    problem = Problem(mdp, PerState(mdp.num_states, mdp.num_actions), Normal(mdp.num_states), 1.0)
+    problem = Problem(mdp, PerState(mdp), Normal(mdp.num_states), 1.0)
     return World("mine", 0, problem, np.arange(mdp.num_states) - 1.0)
 
 
