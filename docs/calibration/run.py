@@ -15,7 +15,7 @@ from pathlib import Path
 
 from programme import CONFIGURATIONS, Configuration
 
-from journeyman.calibration import load_run, run
+from journeyman.calibration import load_run
 
 HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / "runs" / "calibration"
@@ -52,7 +52,9 @@ def run_all(chosen: list[Configuration], folder: Path, replications: int | None,
                 print(f"{item.key}: {item.settings['method']} cannot do this yet, left out", flush=True)
                 continue
             begin = time.perf_counter()
-            run(item.spec(), target, folder / f"{item.key}.jsonl", num_workers=workers, progress=sys.stderr.isatty())
+            run_calibration(
+                item.spec(), target, folder / f"{item.key}.jsonl", num_workers=workers, progress=sys.stderr.isatty()
+            )
             print(f"{item.key}: {target} done, {(time.perf_counter() - begin) / missing:.2f} s each", flush=True)
 
 

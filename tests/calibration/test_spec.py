@@ -3,7 +3,7 @@ import pytest
 from calibration.problems import choice_problem, discrete_prior, normal_prior
 
 from journeyman.calibration import CalibrationSpec
-from journeyman.calibration.spec import problem_fingerprint
+from journeyman.calibration.spec import problem_id
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.rewards import Normal
 from journeyman.worlds import make_world
@@ -55,7 +55,7 @@ def test_published_generators_are_known():
         assert not CalibrationSpec(**settings).depends_on_truth
 
 
-def test_every_setting_changes_the_fingerprint():
+def test_every_setting_changes_the_id():
     base = GRID | {"method": "smc"}
     changed = [
         base | {"seed": 1},
@@ -71,12 +71,12 @@ def test_every_setting_changes_the_fingerprint():
         {"world": "jail"},
         {"problem": choice_problem()},
     ]
-    prints = [CalibrationSpec(**settings).fingerprint() for settings in (base, *changed)]
-    assert len(set(prints)) == len(prints)
-    assert CalibrationSpec(**base).fingerprint() == prints[0]
+    ids = [CalibrationSpec(**settings).id for settings in (base, *changed)]
+    assert len(set(ids)) == len(ids)
+    assert CalibrationSpec(**base).id == ids[0]
 
 
-def test_problems_that_differ_have_other_fingerprints():
+def test_problems_that_differ_have_other_fingerids():
     shifted = discrete_prior(299)
     problems = [
         choice_problem(),
@@ -88,9 +88,9 @@ def test_problems_that_differ_have_other_fingerprints():
         make_world("jail", slip=0.2).problem,
         make_world("jail").problem,
     ]
-    prints = {problem_fingerprint(problem) for problem in problems}
-    assert len(prints) == len(problems)
-    assert problem_fingerprint(make_world("jail", 5).problem) in prints  # another truth, the same problem
+    ids = {problem_id(problem) for problem in problems}
+    assert len(ids) == len(problems)
+    assert problem_id(make_world("jail", 5).problem) in ids  # another truth, the same problem
 
 
 def test_assumed_problem_differs_in_beta_only():

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from calibration.problems import choice_problem, normal_prior
 
-from journeyman.calibration import CalibrationSpec, Replication, load_run, run, summarise, summarise_run, summary_record
+from journeyman.calibration import (
+    CalibrationSpec,
+    Replication,
+    load_run,
+    run_calibration,
+    summarise,
+    summarise_run,
+    summary_record,
+)
 from journeyman.errors import InputError
 
 NAMES = ("log likelihood", "V*(rho)", "regret", "first", "second")
@@ -16,7 +24,7 @@ NUM_REPLICATIONS = 200
 
 @pytest.fixture(scope="module")
 def exact():
-    return summarise(run(CalibrationSpec(**EXACT), NUM_REPLICATIONS), NAMES, 99)
+    return summarise(run_calibration(CalibrationSpec(**EXACT), NUM_REPLICATIONS), NAMES, 99)
 
 
 def test_exact_inference_is_calibrated(exact):
@@ -31,7 +39,7 @@ def test_exact_inference_is_calibrated(exact):
 @pytest.mark.parametrize("factor", [3.0, 1 / 3])
 def test_a_wrong_beta_is_found(factor):
     spec = CalibrationSpec(**EXACT, assumed_beta_factor=factor)
-    summary = summarise(run(spec, NUM_REPLICATIONS), NAMES, 99)
+    summary = summarise(run_calibration(spec, NUM_REPLICATIONS), NAMES, 99)
     assert not summary.is_calibrated
     assert summary.p_value < 1e-4
     assert summary.worst.name == "log likelihood"
@@ -41,7 +49,7 @@ def test_a_net_over_a_continuous_prior_is_calibrated():
     spec = CalibrationSpec(
         problem=choice_problem(normal_prior()), method="enumerate", method_options={"num_points": 1024}
     )
-    assert summarise(run(spec, 100), NAMES, 99).is_calibrated
+    assert summarise(run_calibration(spec, 100), NAMES, 99).is_calibrated
 
 
 @pytest.mark.slow
@@ -53,7 +61,7 @@ def test_a_net_over_a_continuous_prior_is_calibrated():
 def test_samplers_are_calibrated_on_the_jail(method, options):
     spec = CalibrationSpec(world="jail", method=method, method_options=options, seed=2)
     names = (*NAMES[:3], "mud", "water", "lava")
-    assert summarise(run(spec, 150), names, 99).is_calibrated
+    assert summarise(run_calibration(spec, 150), names, 99).is_calibrated
 
 
 def made(ranks, **changes):
@@ -105,7 +113,7 @@ def test_nothing_to_summarise_is_said():
 
 def test_record_is_json_and_a_file_gives_the_same(tmp_path):
     spec = CalibrationSpec(**EXACT)
-    done = run(spec, 30, tmp_path / "run.jsonl")
+    done = run_calibration(spec, 30, tmp_path / "run.jsonl")
     record = summary_record(summarise(done, NAMES, 99))
     assert record == summary_record(summarise_run(load_run(tmp_path / "run.jsonl")))
     assert json.loads(json.dumps(record, allow_nan=False)) == json.loads(json.dumps(record))

@@ -23,7 +23,7 @@ from experiment.small import tiny_sweep
 
 from journeyman.errors import JourneymanError
 from journeyman.experiment import run_sweep
-from journeyman.experiment.course import Checkpoint, Job, advance
+from journeyman.experiment.cell_run import Checkpoint, Job, advance
 
 
 def load_everything():

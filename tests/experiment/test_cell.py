@@ -6,7 +6,7 @@ import pytest
 from experiment.small import one_cell, tiny_sweep
 
 from journeyman.experiment import Cell, Choice, QueryKind
-from journeyman.experiment.course import answer_of, next_row
+from journeyman.experiment.cell_run import answer_of, next_row
 from journeyman.learner import ActiveLearner
 from journeyman.learner.query import Query, question_text
 from reproduction.experiments import EXPERIMENTS, sweep_of

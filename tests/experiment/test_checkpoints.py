@@ -3,8 +3,8 @@ import pytest
 from experiment.small import one_cell
 
 from journeyman.errors import InputError
+from journeyman.experiment.cell_run import Checkpoint, Job, advance
 from journeyman.experiment.checkpoints import load_checkpoint, save_checkpoint
-from journeyman.experiment.course import Checkpoint, Job, advance
 
 METRICS = ("truth", "true_regret")
 

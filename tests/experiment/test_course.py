@@ -6,9 +6,9 @@ from functools import cache
 import pytest
 from experiment.small import one_cell, timeless
 
-from journeyman.experiment import METRICS, Choice, QueryKind, course as course_module
+from journeyman.experiment import METRICS, Choice, QueryKind, course as cell_run_module
+from journeyman.experiment.cell_run import Checkpoint, Job, advance, events_of
 from journeyman.experiment.checkpoints import load_checkpoint, save_checkpoint
-from journeyman.experiment.course import Checkpoint, Job, advance, events_of
 
 CELL = one_cell(acquisitions=["pac_eig"])
 ALL = tuple(METRICS)
@@ -31,7 +31,7 @@ CELLS = {
 
 def forget():
     """Forget the learner that the process had last, as another process would not have it."""
-    course_module._last.clear()
+    cell_run_module._last.clear()
 
 
 @cache
@@ -109,7 +109,7 @@ def test_events_are_those_of_the_learner():
     """But for words and seconds: these are what rows need to go on from."""
     checkpoint = advance(Job(CELL, 4, ALL), Checkpoint(), seconds=0.0)
     checkpoint = advance(Job(CELL, 4, ALL), checkpoint, seconds=0.0)
-    (learner,) = course_module._last.values()
+    (learner,) = cell_run_module._last.values()
     found = events_of(CELL, CELL.make_world(), checkpoint.rows)
     assert [(event.number, event.name) for event in found] == [(e.number, e.name) for e in learner.events]
     for event, real in zip(found, learner.events, strict=True):
@@ -124,9 +124,9 @@ def test_only_the_last_learner_is_kept():
     other = replace(CELL, seed=1)
     for cell in (CELL, other):
         advance(Job(cell, 4, ALL), Checkpoint(), seconds=0.0)
-    assert list(course_module._last) == [(other.id, 2)]
+    assert list(cell_run_module._last) == [(other.id, 2)]
     advance(Job(other, 1, ALL), Checkpoint())
-    assert not course_module._last  # its course has ended
+    assert not cell_run_module._last  # its course has ended
 
 
 def test_rows_say_what_was_asked():

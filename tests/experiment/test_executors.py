@@ -14,11 +14,10 @@ from threadpoolctl import threadpool_info
 
 from journeyman.errors import InputError
 from journeyman.experiment import course, run_sweep
-from journeyman.experiment.course import Checkpoint, Job, advance
-from journeyman.experiment.dask_cluster import DaskCluster, OtherVersion, dask_cluster, own_version, remote_task
-from journeyman.experiment.executors import ThisProcess, task
-from journeyman.experiment.interruption import first_interruption
-from journeyman.experiment.local_processes import LocalProcesses
+from journeyman.experiment.cell_run import Checkpoint, Job, advance
+from journeyman.storage.dask_cluster import DaskCluster, OtherVersion, dask_cluster, own_version, remote_task
+from journeyman.storage.processes import LocalProcesses
+from journeyman.storage.workers import ThisProcess, first_interruption, task
 
 JOB = Job(one_cell(), 2, ("truth",))
 

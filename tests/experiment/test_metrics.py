@@ -9,7 +9,7 @@ from experiment.small import one_cell
 from mdp.twins import dense, occupancy, optimal_values, policy_value
 
 from journeyman.experiment import METRICS, Choice, QueryKind
-from journeyman.experiment.course import Checkpoint, Job, advance, restored
+from journeyman.experiment.cell_run import Checkpoint, Job, advance, restored
 from journeyman.experiment.metrics import measure, true_regret
 
 CELL = one_cell(acquisitions=["reward_eig"])

@@ -9,7 +9,7 @@ from experiment.small import one_cell
 
 from journeyman.errors import InputError
 from journeyman.experiment import METRICS, results
-from journeyman.experiment.course import Checkpoint, Job, advance
+from journeyman.experiment.cell_run import Checkpoint, Job, advance
 from journeyman.experiment.results import COLUMNS, held_in, joined, only_cell, read_table, rows_of, to_frame, write_rows
 
 CELL = one_cell(acquisitions=[{"name": "reward_eig", "label": "Reward-EIG"}])

@@ -6,13 +6,13 @@ from experiment.small import RECORD, assert_same_tables, one_cell, tiny_sweep, u
 
 from journeyman.errors import InputError
 from journeyman.experiment import course, run_sweep, sweep_status, sweep_table
-from journeyman.experiment.course import Job
-from journeyman.experiment.executors import ThisProcess
+from journeyman.experiment.cell_run import Job
 from journeyman.experiment.progress import Display
 from journeyman.experiment.results import joined, write_table
 from journeyman.experiment.runner import Runner, jobs_of
 from journeyman.experiment.store import Store, open_store
 from journeyman.experiment.table import arrow_table
+from journeyman.storage.workers import ThisProcess
 
 
 def run(sweep, folder, **options):

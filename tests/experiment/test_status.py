@@ -2,7 +2,7 @@ import pytest
 from experiment.small import tiny_sweep
 
 from journeyman.experiment import run_sweep, sweep_status, sweep_table
-from journeyman.experiment.course import Checkpoint, Job, advance
+from journeyman.experiment.cell_run import Checkpoint, Job, advance
 from journeyman.experiment.results import COLUMNS
 from journeyman.experiment.status import STATUSES
 from journeyman.experiment.store import open_store

@@ -6,7 +6,7 @@ from experiment.small import one_cell, timeless
 
 from journeyman.errors import InputError
 from journeyman.experiment import METRICS, results, store as store_module
-from journeyman.experiment.course import Checkpoint, Job, advance
+from journeyman.experiment.cell_run import Checkpoint, Job, advance
 from journeyman.experiment.store import PARTS, Store, open_store
 
 CELL = one_cell(acquisitions=["reward_eig"])

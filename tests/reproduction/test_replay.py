@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from journeyman import make_world
-from journeyman.experiment.course import Checkpoint, Job, advance, events_of
+from journeyman.experiment.cell_run import Checkpoint, Job, advance, events_of
 from journeyman.worlds.random_grid import random_grid
 from reproduction import replay
 from reproduction.experiments import sweep_of

@@ -5,19 +5,20 @@ many replications its rank must be uniform (Talts et al. 2018), for every quanti
 do not tell about the reward: use worlds with `terminals="independent"`, or a problem of your own.
 
     spec = CalibrationSpec(problem=problem, method="smc", num_demonstrations=20)
-    replications = run(spec, 500, "mine.jsonl", num_workers=2, progress=True)   # run again to resume
+    replications = run_calibration(spec, 500, "mine.jsonl", num_workers=2, progress=True)   # run again to resume
     summary = summarise_run(load_run("mine.jsonl"))
     summary.is_calibrated, summary.p_value, summary.worst.name
 """
 
-from journeyman.calibration.intervals import Coverage, coverage, pooled_coverage
 from journeyman.calibration.replication import Replication, replicate
-from journeyman.calibration.runner import run
+from journeyman.calibration.run import CalibrationRun, load_run, run_calibration
 from journeyman.calibration.spec import CalibrationSpec
-from journeyman.calibration.storage import Run, load_run
 from journeyman.calibration.summary import (
     CalibrationSummary,
+    Coverage,
     QuantitySummary,
+    coverage,
+    pooled_coverage,
     summarise,
     summarise_run,
     summary_record,
@@ -26,12 +27,12 @@ from journeyman.calibration.uniformity import Band, chi_square_p_value, ecdf_ban
 
 __all__ = [
     "Band",
+    "CalibrationRun",
     "CalibrationSpec",
     "CalibrationSummary",
     "Coverage",
     "QuantitySummary",
     "Replication",
-    "Run",
     "chi_square_p_value",
     "coverage",
     "ecdf_band",
@@ -40,7 +41,7 @@ __all__ = [
     "load_run",
     "pooled_coverage",
     "replicate",
-    "run",
+    "run_calibration",
     "summarise",
     "summarise_run",
     "summary_record",

@@ -7,8 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from journeyman.calibration.quantities import fixed_policy, quantities
-from journeyman.calibration.ranks import effective_draws, thinned_indices, truth_levels, truth_ranks
+from journeyman.calibration.ranks import (
+    effective_draws,
+    fixed_policy,
+    quantities,
+    thinned_indices,
+    truth_levels,
+    truth_ranks,
+)
 from journeyman.calibration.spec import CalibrationSpec
 from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration

@@ -1,4 +1,4 @@
-"""CalibrationSpec: everything that determines the results of a calibration run, and its fingerprint."""
+"""CalibrationSpec: everything that determines the results of a calibration run, and its id."""
 
 import hashlib
 import json
@@ -125,7 +125,7 @@ class CalibrationSpec:
         source: dict[str, Any] = (
             {"world": self.world, "world_options": dict(self.world_options)}
             if self.problem is None
-            else {"problem": problem_fingerprint(self.problem)}
+            else {"problem": problem_id(self.problem)}
         )
         assert self.parameters is not None
         return source | {
@@ -140,8 +140,9 @@ class CalibrationSpec:
             "seed": self.seed,
         }
 
-    def fingerprint(self) -> str:
-        """Return 16 hexadecimal digits that differ between specs that differ."""
+    @property
+    def id(self) -> str:
+        """16 hexadecimal digits that differ between specs that differ."""
         return hashlib.sha256(json.dumps(self.record(), sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -169,7 +170,7 @@ def _checked_parameters(parameters: tuple[int, ...] | None, num_parameters: int)
     return chosen
 
 
-def problem_fingerprint(problem: Problem) -> str:
+def problem_id(problem: Problem) -> str:
     """Return 16 hexadecimal digits that differ between problems that differ in any number."""
     mdp, model, prior = problem.mdp, problem.reward_model, problem.prior
     features = model.features.tocsr()
@@ -183,8 +184,8 @@ def problem_fingerprint(problem: Problem) -> str:
         features.indptr, features.indices, features.data, model.offset, problem.queryable, *prior_arrays,
         np.array([mdp.discount, problem.beta, float(model.is_state_only)]),
     )  # fmt: skip
-    digest = hashlib.sha256(type(prior).__name__.encode())
+    found = hashlib.sha256(type(prior).__name__.encode())
     for array in map(np.ascontiguousarray, arrays):
-        digest.update(f"{array.shape} {array.dtype.kind}".encode())
-        digest.update(array.astype(np.float64).tobytes())
-    return digest.hexdigest()[:16]
+        found.update(f"{array.shape} {array.dtype.kind}".encode())
+        found.update(array.astype(np.float64).tobytes())
+    return found.hexdigest()[:16]

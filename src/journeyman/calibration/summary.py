@@ -2,19 +2,71 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
-from journeyman.calibration.intervals import CHANCES, Coverage, coverage, pooled_coverage
-from journeyman.calibration.quantities import DERIVED
+from journeyman.calibration.ranks import DERIVED
 from journeyman.calibration.replication import Replication
-from journeyman.calibration.storage import Run
+from journeyman.calibration.run import CalibrationRun
 from journeyman.calibration.uniformity import chi_square_p_value, ecdf_p_value
 from journeyman.errors import InputError
-from journeyman.types import IntArray
+from journeyman.types import FloatArray, IntArray
 
 SIGNIFICANCE = 0.01  # chance that a method without fault is called miscalibrated, at most
+CHANCES = (0.5, 0.8, 0.95)
+CONFIDENCE = 0.95
+
+
+class Coverage(NamedTuple):
+    """Share of replications whose interval of posterior chance `chance` held the truth, with a 95 % interval."""
+
+    chance: float
+    share: float
+    low: float
+    high: float
+
+    @property
+    def is_nominal(self) -> bool:
+        """Whether the promised chance lies in the interval."""
+        return self.low <= self.chance <= self.high
+
+
+def is_covered(levels: FloatArray, chance: float) -> FloatArray:
+    """Return 1 where a level lies in the central interval of a chance, else 0; of the shape of `levels`."""
+    return (np.abs(levels - 0.5) <= chance / 2.0).astype(np.float64)
+
+
+def coverage(levels: FloatArray, chance: float) -> Coverage:
+    """Return the coverage of one quantity from its levels `[N]`, with Clopper and Pearson's exact interval."""
+    hits = int(is_covered(levels, chance).sum())
+    return Coverage(chance, hits / len(levels), *_exact_interval(hits, len(levels)))
+
+
+def _exact_interval(hits: int, total: int) -> tuple[float, float]:
+    tail = (1.0 - CONFIDENCE) / 2.0
+    low = 0.0 if hits == 0 else float(stats.beta.ppf(tail, hits, total - hits + 1))
+    high = 1.0 if hits == total else float(stats.beta.isf(tail, hits + 1, total - hits))
+    return low, high
+
+
+def pooled_coverage(levels: FloatArray, chance: float) -> Coverage:
+    """Return the coverage over several quantities from their levels `[N, Q]`.
+
+    Quantities of one replication depend on each other, replications do not: the interval is that of the mean of N
+    shares, by their standard error (Student's t), and holds the exact binomial one of all N Q answers: where all of few
+    intervals hold the truth, the standard error is 0.
+    """
+    covered = is_covered(levels, chance)
+    shares = covered.mean(axis=1)
+    share, size = float(shares.mean()), len(shares)
+    low, high = _exact_interval(int(covered.sum()), covered.size)
+    half = 1.0
+    if size > 1:
+        error = float(shares.std(ddof=1)) / np.sqrt(size)
+        half = float(stats.t.isf((1.0 - CONFIDENCE) / 2.0, size - 1)) * error
+    return Coverage(chance, share, max(0.0, min(low, share - half)), min(1.0, max(high, share + half)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +176,7 @@ def summarise(replications: Sequence[Replication], names: Sequence[str], num_dra
     )
 
 
-def summarise_run(run: Run) -> CalibrationSummary:
+def summarise_run(run: CalibrationRun) -> CalibrationSummary:
     """Return what the replications of a file say, as far as they have come."""
     return summarise(run.replications, run.names, run.num_draws)
 

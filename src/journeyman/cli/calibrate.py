@@ -62,7 +62,7 @@ def calibrate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of a table.")] = False,
 ) -> None:
     """Run what is missing, then say what all replications tell."""
-    from journeyman.calibration import CalibrationSpec, load_run, run, summarise, summary_record
+    from journeyman.calibration import CalibrationSpec, load_run, run_calibration, summarise, summary_record
     from journeyman.checks import whole_number
     from journeyman.report.calibration.table import describe_spec
     from journeyman.report.drawing.maps import checked_picture_path, save_figure
@@ -88,7 +88,7 @@ def calibrate(
         typer.echo(f"Warning: {PUBLISHED_WARNING}", err=True)
     typer.echo(f"Results are kept in {path}; run the same command again to go on after an interruption.", err=True)
     try:
-        done = run(spec, replications, path, num_workers=workers, progress=True)
+        done = run_calibration(spec, replications, path, num_workers=workers, progress=True)
     except KeyboardInterrupt:
         typer.echo(f"Stopped. {len(load_run(path).replications)} replications are kept in {path}.", err=True)
         raise typer.Exit(130) from None
@@ -110,7 +110,7 @@ def calibrate(
 
 def default_path(spec: "CalibrationSpec") -> Path:
     """Return a file name that differs between specs that differ."""
-    return Path(f"calibration-{spec.world or 'problem'}-{spec.method}-{spec.fingerprint()[:8]}.jsonl")
+    return Path(f"calibration-{spec.world or 'problem'}-{spec.method}-{spec.id[:8]}.jsonl")
 
 
 def load_problem(place: str) -> "Problem":

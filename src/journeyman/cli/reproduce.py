@@ -48,7 +48,7 @@ def reproduce(
 ) -> None:
     """Run what is missing, then write tables and figures."""
     from journeyman.checks import whole_number
-    from journeyman.experiment.executors import check_executor
+    from journeyman.storage.workers import check_executor
     from journeyman.threads import default_num_threads
 
     make_importable()

@@ -122,8 +122,8 @@ def run(
 def checked_workers(workers: int | None, executor: str, num_cells: int) -> int:
     """Return the number of local processes: no more than there are cells."""
     from journeyman.checks import whole_number
-    from journeyman.experiment.executors import EXECUTORS
     from journeyman.experiment.suggestions import checked_name
+    from journeyman.storage.workers import EXECUTORS
     from journeyman.threads import default_num_threads
 
     checked_name(executor, EXECUTORS, "an executor")

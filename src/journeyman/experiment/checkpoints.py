@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from journeyman.experiment.course import Checkpoint
+from journeyman.experiment.cell_run import Checkpoint
 from journeyman.storage.files import whole_file
 
 PLAIN = "plain"

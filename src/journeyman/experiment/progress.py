@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from journeyman.experiment.course import Job
+from journeyman.experiment.cell_run import Job
 
 BAR_WIDTH = 24  # with the words beside it, a line of 80
 MAX_SHOWN = 8  # running cells below the bar

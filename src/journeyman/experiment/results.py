@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from journeyman.errors import InputError
 from journeyman.experiment.cell import Cell, world_options
-from journeyman.experiment.course import Row
+from journeyman.experiment.cell_run import Row
 from journeyman.experiment.digest import digest_of
 from journeyman.extras import require
 from journeyman.storage.files import whole_file

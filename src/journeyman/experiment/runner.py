@@ -2,9 +2,8 @@
 
 import time
 import traceback
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,18 +11,23 @@ from typing import IO, Any
 
 from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError
-from journeyman.experiment.course import Checkpoint, Job
-from journeyman.experiment.executors import Workers, check_executor, workers
-from journeyman.experiment.interruption import first_interruption
-from journeyman.experiment.local_processes import check_script
+from journeyman.experiment.cell_run import Checkpoint, Job, advance
 from journeyman.experiment.progress import Display, shown
 from journeyman.experiment.spec import Sweep
 from journeyman.experiment.store import Store, open_store
 from journeyman.extras import require
+from journeyman.storage.processes import check_script
+from journeyman.storage.workers import (
+    POLL_SECONDS,
+    Outcome,
+    Tasks,
+    Workers,
+    check_executor,
+    first_interruption,
+    workers,
+)
 
 CHECKPOINT_SECONDS = 10.0
-MAX_LOSSES = 3  # workers that a cell may lose before it counts as failed
-POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -47,11 +51,11 @@ class SweepReport:
 
 
 @dataclass
-class Work:
-    """A job in hand: its lock, and where it stands."""
+class CellInHand:
+    """A cell that is run here: its lock, and where it stands."""
 
     job: Job
-    held: IO[str]
+    lock: IO[str]
     checkpoint: Checkpoint
     begin: float = field(default_factory=time.perf_counter)
 
@@ -147,9 +151,9 @@ class Runner:
 
     def __init__(self, store: Store, team: Workers, display: Display, seconds: float) -> None:
         self.store, self.team, self.display, self.seconds = store, team, display, seconds
-        self.running: dict[Future[Checkpoint], Work] = {}
+        self.tasks = Tasks(team)
+        self.in_hand: dict[str, CellInHand] = {}
         self.locks = ExitStack()  # all that were held: whatever ends the run gives them back
-        self.losses: Counter[str] = Counter()
         self.num_new = 0
 
     def run(self, missing: Iterable[Job]) -> int:
@@ -159,15 +163,15 @@ class Runner:
         """
         waiting = deque(missing)
         with ExitStack() as self.locks, first_interruption(self._stop) as interruption:
-            while waiting or self.running:
+            while waiting or self.in_hand:
                 self._fill(waiting)
                 if interruption.is_wanted:
-                    self._keep_what_comes()
+                    for outcome in self.tasks.rest():
+                        self._keep(outcome)
                     raise KeyboardInterrupt
-                if self.running:
-                    done, _ = wait(self.running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        self._take(future, self.running.pop(future))
+                if self.in_hand:
+                    for outcome in self.tasks.ended():
+                        self._take(outcome)
                 elif waiting:
                     time.sleep(POLL_SECONDS)  # others are at work on all that is left
                 self._show(len(waiting))
@@ -176,78 +180,63 @@ class Runner:
     def _fill(self, waiting: deque[Job]) -> None:
         """Hand out cells to free workers; those that other processes have go to the end of the line."""
         for _ in range(len(waiting)):
-            if len(self.running) >= self.team.num_slots:
+            if not self.tasks.has_room:
                 return
             job = waiting.popleft()
-            held = self.store.claim(job.cell.id)
-            if held is None:
+            lock = self.store.claim(job.cell.id)
+            if lock is None:
                 waiting.append(job)
                 continue
-            self.locks.enter_context(held)
+            self.locks.enter_context(lock)
             if is_settled(self.store, job):
-                self.store.release(job.cell.id, held)
+                self.store.release(job.cell.id, lock)
                 self.display.finished_elsewhere(job)
                 continue
             checkpoint = self.store.checkpoint(job)
             self.display.resumed(min(max(checkpoint.num_steps, 0), job.num_steps))
-            self._submit(Work(job, held, checkpoint))
+            self.in_hand[job.cell.id] = CellInHand(job, lock, checkpoint)
+            self._submit(job.cell.id)
 
-    def _show(self, num_waiting: int, *more: Work) -> None:
-        running = [work.job.cell.text for work in (*self.running.values(), *more)]
+    def _show(self, num_waiting: int) -> None:
+        running = [cell.job.cell.text for cell in self.in_hand.values()]
         self.display.refresh(running, num_waiting, self.team.trouble())
 
-    def _submit(self, work: Work) -> None:
-        self._show(0, work)  # a task of this process is done when it is handed out
-        future = self.team.submit(work.job, work.checkpoint, seconds=self.seconds)
-        self.running[future] = work
+    def _submit(self, cell_id: str) -> None:
+        self._show(0)  # a task of this process is done when it is handed out
+        cell = self.in_hand[cell_id]
+        self.tasks.submit(cell_id, advance, cell.job, cell.checkpoint, self.seconds)
 
-    def _take(self, future: Future[Checkpoint], work: Work) -> None:
-        """Keep what a task gave, and go on with its cell."""
-        job, error = work.job, self.team.error_of(future)
-        if error is not None:
-            if self.team.is_lost(error):
-                self.losses[job.cell.id] += 1
-                if self.losses[job.cell.id] < MAX_LOSSES:
-                    self._submit(work)
-                    return
-            self._fail(work, error)
-            return
-        before, work.checkpoint = work.checkpoint, future.result()
-        self.display.advanced(work.checkpoint.num_steps - max(before.num_steps, 0))
-        if self._keep(work):
-            return
-        self._submit(work)
+    def _take(self, outcome: Outcome) -> None:
+        """Keep what a task gave, and hand out the next one of its cell."""
+        if outcome.error is not None:
+            self._fail(outcome)
+        elif not self._keep(outcome):
+            self._submit(outcome.key)
 
-    def _keep(self, work: Work) -> bool:
+    def _keep(self, outcome: Outcome) -> bool:
         """Keep how far a cell is, and return whether it is finished."""
-        job = work.job
-        if work.checkpoint.num_steps < job.num_steps:
-            self.store.keep(job, work.checkpoint)
+        cell = self.in_hand[outcome.key]
+        before, cell.checkpoint = cell.checkpoint, outcome.result
+        self.display.advanced(cell.checkpoint.num_steps - max(before.num_steps, 0))
+        if cell.checkpoint.num_steps < cell.job.num_steps:
+            self.store.keep(cell.job, cell.checkpoint)
             return False
-        self.store.finish(job, work.checkpoint.rows)
-        self.store.release(job.cell.id, work.held)
+        self.store.finish(cell.job, cell.checkpoint.rows)
+        self._release(outcome.key)
         self.num_new += 1
-        self.display.finished(job, time.perf_counter() - work.begin)
+        self.display.finished(cell.job, time.perf_counter() - cell.begin)
         return True
 
-    def _fail(self, work: Work, error: BaseException) -> None:
-        text = f"{type(error).__name__}: {error}"
-        if self.team.is_lost(error):
-            text = f"its worker died {self.losses[work.job.cell.id]} times (out of memory?): {text}"
-        self.store.fail(work.job.cell, text, "".join(traceback.format_exception(error)))
-        self.store.release(work.job.cell.id, work.held)
-        self.display.failed(work.job, text, work.job.num_steps - max(work.checkpoint.num_steps, 0))
+    def _fail(self, outcome: Outcome) -> None:
+        cell, error = self.in_hand[outcome.key], outcome.error
+        self.store.fail(cell.job.cell, outcome.words, "".join(traceback.format_exception(error)))
+        self._release(outcome.key)
+        self.display.failed(cell.job, outcome.words, cell.job.num_steps - max(cell.checkpoint.num_steps, 0))
+
+    def _release(self, cell_id: str) -> None:
+        self.store.release(cell_id, self.in_hand.pop(cell_id).lock)
 
     def _stop(self) -> None:
         """Take an interruption."""
         self.team.stop()
         self.display.stopping()
-
-    def _keep_what_comes(self) -> None:
-        """After an interruption: let steps in progress end, and keep them."""
-        while not all(future.done() for future in self.running) and not self.team.trouble():
-            wait(self.running, timeout=POLL_SECONDS)
-        for future, work in self.running.items():
-            if future.done() and self.team.error_of(future) is None:
-                work.checkpoint = future.result()
-                self._keep(work)

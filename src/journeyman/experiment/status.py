@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from journeyman.experiment.cell import Cell
-from journeyman.experiment.course import Job
+from journeyman.experiment.cell_run import Job
 from journeyman.experiment.spec import Sweep
 from journeyman.experiment.store import Store
 

@@ -23,8 +23,8 @@ from typing import IO, TYPE_CHECKING, Any
 from journeyman.errors import InputError
 from journeyman.experiment import results
 from journeyman.experiment.cell import ID_LENGTH, Cell
+from journeyman.experiment.cell_run import Checkpoint, Job, Row
 from journeyman.experiment.checkpoints import load_checkpoint, save_checkpoint
-from journeyman.experiment.course import Checkpoint, Job, Row
 from journeyman.experiment.results import Held
 from journeyman.storage.files import lock, whole_file
 

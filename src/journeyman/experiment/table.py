@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from journeyman.experiment import results
-from journeyman.experiment.course import Job
+from journeyman.experiment.cell_run import Job
 from journeyman.experiment.metrics import METRICS, columns_of
 from journeyman.experiment.spec import Sweep
 from journeyman.experiment.store import Store

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from journeyman.calibration.intervals import CHANCES
-from journeyman.calibration.quantities import DERIVED
-from journeyman.calibration.summary import SIGNIFICANCE, CalibrationSummary, QuantitySummary
+from journeyman.calibration.ranks import DERIVED
+from journeyman.calibration.summary import CHANCES, SIGNIFICANCE, CalibrationSummary, QuantitySummary
 from journeyman.calibration.uniformity import ecdf_band, ecdf_difference
 from journeyman.errors import InputError
 from journeyman.extras import require

@@ -7,8 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from journeyman.calibration.intervals import CHANCES, Coverage
-from journeyman.calibration.summary import SIGNIFICANCE, CalibrationSummary
+from journeyman.calibration.summary import CHANCES, SIGNIFICANCE, CalibrationSummary, Coverage
 from journeyman.wording import counted
 
 NOTES = (

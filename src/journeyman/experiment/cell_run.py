@@ -19,6 +19,7 @@ from journeyman.experts import Question
 from journeyman.learner import ActiveLearner, Event
 from journeyman.learner.query import Query, question_text
 from journeyman.mdp import occupancy
+from journeyman.storage.workers import is_stop_wanted
 from journeyman.worlds import World
 
 Row = dict[str, Any]
@@ -49,17 +50,10 @@ class Checkpoint:
         return len(self.rows) - 1
 
 
-def advance(
-    job: Job,
-    checkpoint: Checkpoint,
-    *,
-    seconds: float = float("inf"),
-    is_stopped_fn: Callable[[], bool] = lambda: False,
-) -> Checkpoint:
-    """Go on with a cell until it has all its answers, or until `seconds` have passed, but at least one step.
+def advance(job: Job, checkpoint: Checkpoint, seconds: float = float("inf")) -> Checkpoint:
+    """Run a cell until it has all its answers, `seconds` have passed, or somebody wants to stop; at least one step.
 
-    Pure: the same arguments give the same rows but for their seconds, wherever this runs; it uses one thread. It also
-    ends after a step when `is_stopped_fn` says so.
+    Pure: the same arguments give the same rows but for their seconds, wherever this runs; it uses one thread.
     """
     if checkpoint.num_steps >= job.num_steps:
         return checkpoint
@@ -72,7 +66,7 @@ def advance(
         rows.append(_timed(lambda: first_row(learner, world, metrics)))
     while len(rows) <= num_steps:
         rows.append(_timed(lambda: next_row(cell, learner, world, metrics)))
-        if time.perf_counter() - begin >= seconds or is_stopped_fn():
+        if time.perf_counter() - begin >= seconds or is_stop_wanted():
             break
     _last.clear()
     if len(rows) <= num_steps:

@@ -4,6 +4,7 @@ Dask hands the task of a worker that died to another one. Results come back to t
 """
 
 import logging
+import os
 import socket
 import time
 from collections.abc import Iterator
@@ -14,16 +15,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from journeyman.errors import InputError
-from journeyman.experiment.course import Checkpoint, Job
-from journeyman.experiment.executors import Workers, task
 from journeyman.extras import require
+from journeyman.registry import PLUGINS
+from journeyman.storage.workers import TaskFn, Workers, do_task
 
 CONNECT_SECONDS = 10.0  # for a scheduler to answer, at the beginning and when it was lost
 POLL_SECONDS = 0.1
 COUNT_SECONDS = 1.0  # how often workers are counted
 PATIENCE_SECONDS = 5.0  # without workers, before that is said
 DEFAULT_PORT = 8786
-ADVICE = "What was kept is safe: run the same command again to go on, with this scheduler or without one."
+ADVICE = "What was kept is safe: run the same command again to resume, with this scheduler or without one."
 
 
 class OtherVersion(InputError):
@@ -35,15 +36,16 @@ def own_version() -> str:
     return version("journeyman")
 
 
-def remote_task(wanted_version: str, job: Job, checkpoint: Checkpoint, **options: Any) -> Checkpoint:
-    """Do a task on a worker that has the same version as the process that asks."""
+def remote_task(wanted_version: str, plugins: str, task_fn: TaskFn, *arguments: Any) -> Any:
+    """Do a task on a worker that has the same version as the process that asks, and its plugins."""
     found = own_version()
     if found != wanted_version:
         raise OtherVersion(
-            f"workers must have the same version of journeyman as the process that runs the sweep, got {found} on a "
+            f"workers must have the same version of journeyman as the process that hands out tasks, got {found} on a "
             f"worker and {wanted_version} here. Install the same on both."
         )
-    return task(job, checkpoint, **options)
+    os.environ.setdefault(PLUGINS, plugins)
+    return do_task(task_fn, *arguments)
 
 
 class DaskCluster(Workers):
@@ -69,13 +71,14 @@ class DaskCluster(Workers):
             self._since = now if self._num_slots else self._since
         return self._num_slots
 
-    def submit(self, job: Job, checkpoint: Checkpoint, *, seconds: float) -> Future[Checkpoint]:
+    def submit(self, task_fn: TaskFn, *arguments: Any, key: str = "") -> Future[Any]:
         """Hand out a task."""
         self._await_scheduler()
-        future: Future[Checkpoint] = self._executor.submit(remote_task, own_version(), job, checkpoint, seconds=seconds)
+        plugins = os.environ.get(PLUGINS, "")
+        future: Future[Any] = self._executor.submit(remote_task, own_version(), plugins, task_fn, *arguments)
         return future
 
-    def error_of(self, future: Future[Checkpoint]) -> BaseException | None:
+    def error_of(self, future: Future[Any]) -> BaseException | None:
         """Return the error of a task; raises one that concerns all tasks."""
         try:
             error = future.exception()
@@ -108,7 +111,7 @@ class DaskCluster(Workers):
 
     def _lost_scheduler(self, reason: object) -> InputError:
         return InputError(
-            f"the scheduler must stay until the sweep is finished, got no more answers from {self._scheduler!r} "
+            f"the scheduler must stay until all tasks are done, got no more answers from {self._scheduler!r} "
             f"({reason}). {ADVICE}"
         )
 

@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 from calibration.problems import choice_problem
 
-from journeyman.calibration import CalibrationSpec, load_run, run
-from journeyman.calibration.storage import appended
+from journeyman.calibration import CalibrationSpec, load_run, run_calibration
+from journeyman.calibration.run import header_of
 from journeyman.errors import InputError
+from journeyman.storage.jsonl import appended
 
 EXACT = {"problem": choice_problem(), "method": "enumerate", "num_demonstrations": 5}
 
@@ -27,33 +28,33 @@ def spec():
 
 def test_a_file_holds_what_was_done(spec, tmp_path):
     path = tmp_path / "new" / "run.jsonl"
-    done = run(spec, 6, path)
+    done = run_calibration(spec, 6, path)
     assert [item.index for item in done] == list(range(6))
     kept = load_run(path)
     assert kept.replications == done
     assert kept.names == ("log likelihood", "V*(rho)", "regret", "first", "second")
     assert kept.num_draws == 99
     assert kept.spec == spec.record()
-    assert timeless(done) == timeless(run(spec, 6))  # without a file
+    assert timeless(done) == timeless(run_calibration(spec, 6))  # without a file
 
 
 def test_a_run_goes_on_where_it_was(spec, tmp_path):
     path = tmp_path / "run.jsonl"
-    first = run(spec, 4, path)
-    again = run(spec, 7, path)
+    first = run_calibration(spec, 4, path)
+    again = run_calibration(spec, 7, path)
     assert again[:4] == first  # not done again: even the seconds are the same
-    assert timeless(again) == timeless(run(spec, 7))
-    assert run(spec, 2, path) == first[:2]
+    assert timeless(again) == timeless(run_calibration(spec, 7))
+    assert run_calibration(spec, 2, path) == first[:2]
     assert path.read_text("utf-8").count("\n") == 8
 
 
 def test_a_half_written_line_is_done_again(spec, tmp_path):
     path = tmp_path / "run.jsonl"
-    done = run(spec, 5, path)
+    done = run_calibration(spec, 5, path)
     text = path.read_text("utf-8")
     path.write_text(text[: text.rindex('"ranks"') + 10], "utf-8")
     assert len(load_run(path).replications) == 4
-    assert timeless(run(spec, 5, path)) == timeless(done)
+    assert timeless(run_calibration(spec, 5, path)) == timeless(done)
     assert path.read_text("utf-8").count("\n") == 6
     assert all(json.loads(line) for line in path.read_text("utf-8").splitlines())
 
@@ -62,15 +63,15 @@ def test_a_half_written_header_is_said(spec, tmp_path):
     path = tmp_path / "run.jsonl"
     path.write_text('{"format": "journeyman-cali', "utf-8")
     with pytest.raises(InputError, match="results must begin with a header"):
-        run(spec, 2, path)
+        run_calibration(spec, 2, path)
 
 
 def test_a_file_of_another_spec_is_refused_and_left_alone(spec, tmp_path):
     path = tmp_path / "run.jsonl"
-    run(spec, 2, path)
+    run_calibration(spec, 2, path)
     before = path.read_bytes()
     with pytest.raises(InputError, match=r"got seed = 9 where .* has 0\. Choose another file, or the old settings"):
-        run(CalibrationSpec(**EXACT, seed=9), 3, path)
+        run_calibration(CalibrationSpec(**EXACT, seed=9), 3, path)
     assert path.read_bytes() == before
 
 
@@ -79,13 +80,13 @@ def test_a_file_of_something_else_is_refused_and_left_alone(spec, tmp_path, text
     path = tmp_path / "notes.txt"
     path.write_text(text, "utf-8")
     with pytest.raises(InputError, match="results must begin with a header"):
-        run(spec, 1, path)
+        run_calibration(spec, 1, path)
     assert path.read_text("utf-8") == text
 
 
 def test_a_broken_line_in_the_middle_is_said(spec, tmp_path):
     path = tmp_path / "run.jsonl"
-    run(spec, 2, path)
+    run_calibration(spec, 2, path)
     lines = path.read_text("utf-8").splitlines()
     path.write_text("\n".join([lines[0], "{oops", *lines[1:], ""]), "utf-8")
     with pytest.raises(InputError, match="at line 2 of"):
@@ -95,40 +96,40 @@ def test_a_broken_line_in_the_middle_is_said(spec, tmp_path):
 def test_two_processes_must_not_write_at_once(spec, tmp_path):
     path = tmp_path / "run.jsonl"
     with (
-        appended(spec, path),
+        appended(path, header_of(spec), "spec"),
         pytest.raises(InputError, match="results must be written by one process at a time"),
     ):
-        run(spec, 1, path)
+        run_calibration(spec, 1, path)
 
 
 def test_missing_and_unwritable_places_are_said(spec, tmp_path):
     with pytest.raises(InputError, match="results must be readable"):
         load_run(tmp_path / "nothing.jsonl")
     with pytest.raises(InputError, match="results must go where they can be written"):
-        run(spec, 1, tmp_path)
+        run_calibration(spec, 1, tmp_path)
 
 
 @pytest.mark.parametrize(("replications", "workers"), [(0, 1), (1, 0), (1.5, 1)])
 def test_bad_numbers_are_refused(spec, replications, workers):
     with pytest.raises(InputError, match="must be a whole number of at least 1"):
-        run(spec, replications, num_workers=workers)
+        run_calibration(spec, replications, num_workers=workers)
 
 
 def test_settings_that_cannot_be_run_leave_no_file(tmp_path):
     path = tmp_path / "run.jsonl"
     with pytest.raises(InputError, match="num_particles must be a whole number of at least 100, got 10"):
-        run(CalibrationSpec(world="jail", method_options={"num_particles": 10}), 2, path)
+        run_calibration(CalibrationSpec(world="jail", method_options={"num_particles": 10}), 2, path)
     assert not path.exists()
 
 
 RUN = """
 import sys
 from calibration.problems import choice_problem
-from journeyman.calibration import CalibrationSpec, run
+from journeyman.calibration import CalibrationSpec, run_calibration
 
 if __name__ == "__main__":
     spec = CalibrationSpec(problem=choice_problem(), method="enumerate", num_demonstrations=5)
-    run(spec, 4000, sys.argv[1], num_workers=int(sys.argv[2]))
+    run_calibration(spec, 4000, sys.argv[1], num_workers=int(sys.argv[2]))
 """
 
 
@@ -155,6 +156,6 @@ def test_a_killed_run_is_resumed_and_does_not_depend_on_workers(spec, tmp_path, 
     kept = load_run(path).replications
     assert 5 <= len(kept) < 4000
     total = max(item.index for item in kept) + 3
-    again = run(spec, total, path)
+    again = run_calibration(spec, total, path)
     assert [item for item in again if item.index in {k.index for k in kept}] == list(kept)
-    assert timeless(again[:20]) == timeless(run(spec, 20))[: len(again[:20])]
+    assert timeless(again[:20]) == timeless(run_calibration(spec, 20))[: len(again[:20])]
