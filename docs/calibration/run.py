@@ -15,7 +15,7 @@ from pathlib import Path
 
 from programme import CONFIGURATIONS, Configuration
 
-from journeyman.calibration import load_run
+from journeyman.calibration import load_run, run_calibration
 
 HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / "runs" / "calibration"

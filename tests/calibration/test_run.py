@@ -141,7 +141,7 @@ def test_a_killed_run_is_resumed_and_does_not_depend_on_workers(spec, tmp_path, 
     folder = os.path.dirname(os.path.dirname(__file__))
     process = subprocess.Popen(
         [sys.executable, str(script), str(path), str(num_workers)],
-        env=os.environ | {"PYTHONPATH": folder},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])},
         start_new_session=True,
     )
     try:

@@ -16,7 +16,8 @@ class Starter:
     """Starts processes that run sweeps: see sweep_process.py."""
 
     def __init__(self):
-        environment = {**os.environ, "PYTHONPATH": str(TESTS), "PYTHONUNBUFFERED": "1"}
+        paths = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, "PYTHONPATH": paths, "PYTHONUNBUFFERED": "1"}
         script = str(TESTS / "experiment" / "sweep_process.py")
         self.process = subprocess.Popen(
             [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment

@@ -44,7 +44,7 @@ def run(out, log, changes, options, max_file_bytes=None, connect_seconds=None):
     if max_file_bytes:  # as on a full disk
         resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
     if connect_seconds:
-        from journeyman.experiment import dask_cluster
+        from journeyman.storage import dask_cluster
 
         dask_cluster.CONNECT_SECONDS = connect_seconds
     try:

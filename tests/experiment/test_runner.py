@@ -1,3 +1,5 @@
+import signal
+import threading
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 
@@ -5,7 +7,7 @@ import pytest
 from experiment.small import RECORD, assert_same_tables, one_cell, tiny_sweep, undisturbed_table
 
 from journeyman.errors import InputError
-from journeyman.experiment import course, run_sweep, sweep_status, sweep_table
+from journeyman.experiment import cell_run, run_sweep, sweep_status, sweep_table
 from journeyman.experiment.cell_run import Job
 from journeyman.experiment.progress import Display
 from journeyman.experiment.results import joined, write_table
@@ -155,7 +157,7 @@ def test_a_failing_cell_is_told_and_the_rest_goes_on(tmp_path):
 @pytest.fixture
 def breakage(monkeypatch):
     """Makes cells of a method fail at a step, as long as the set holds its name; counts the tries."""
-    broken, tries, real = {"reward_eig"}, [], course.next_row
+    broken, tries, real = {"reward_eig"}, [], cell_run.next_row
 
     def next_row(cell, learner, world, metrics):
         if cell.acquisition.label in broken and len(learner.queries) == 2:
@@ -163,7 +165,7 @@ def breakage(monkeypatch):
             raise RuntimeError("the disk is on fire")
         return real(cell, learner, world, metrics)
 
-    monkeypatch.setattr(course, "next_row", next_row)
+    monkeypatch.setattr(cell_run, "next_row", next_row)
     return broken, tries
 
 
@@ -208,9 +210,9 @@ class Deadly(ThisProcess):
     def __init__(self, cell_id, num_deaths):
         self.cell_id, self.deaths_left = cell_id, num_deaths
 
-    def submit(self, job, checkpoint, *, seconds):
-        if job.cell.id != self.cell_id or not self.deaths_left:
-            return super().submit(job, checkpoint, seconds=seconds)
+    def submit(self, task_fn, *arguments, key=""):
+        if key != self.cell_id or not self.deaths_left:
+            return super().submit(task_fn, *arguments, key=key)
         self.deaths_left -= 1
         future = Future()
         future.set_exception(BrokenProcessPool("it was terminated abruptly"))
@@ -298,3 +300,35 @@ def test_wrong_options_are_said(tmp_path, options, words):
 
 def test_a_job_is_of_a_cell():
     assert jobs_of([tiny_sweep()])[0] == Job(one_cell(), 4, tiny_sweep().metrics)
+
+
+def test_a_thread_can_run_a_sweep(tmp_path):
+    found = []
+    sweep_thread = threading.Thread(
+        target=lambda: found.append(
+            run_sweep(tiny_sweep(acquisitions=["random"], steps=1), tmp_path, progress=False).is_complete
+        )
+    )
+    sweep_thread.start()
+    sweep_thread.join(timeout=60)
+    assert found == [True]
+
+
+def test_an_interruption_in_this_process_keeps_steps_and_frees_cells(tmp_path, monkeypatch):
+    """A notebook can run the same sweep again, in the process that was interrupted."""
+    sweep, real, asked = tiny_sweep(acquisitions=["random"], steps=1).with_changes(steps=6), cell_run.next_row, []
+
+    def next_row(*arguments):
+        asked.append(1)
+        if len(asked) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return real(*arguments)
+
+    monkeypatch.setattr(cell_run, "next_row", next_row)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run_sweep(sweep, tmp_path, progress=False)
+    assert caught.traceback  # what it holds on to must not keep the lock
+    assert len(asked) == 3
+    report = run_sweep(sweep, tmp_path, progress=False)
+    assert report.is_complete
+    assert len(asked) == 6  # nothing was done again

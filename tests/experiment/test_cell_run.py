@@ -6,9 +6,10 @@ from functools import cache
 import pytest
 from experiment.small import one_cell, timeless
 
-from journeyman.experiment import METRICS, Choice, QueryKind, course as cell_run_module
+from journeyman.experiment import METRICS, Choice, QueryKind, cell_run as cell_run_module
 from journeyman.experiment.cell_run import Checkpoint, Job, advance, events_of
 from journeyman.experiment.checkpoints import load_checkpoint, save_checkpoint
+from journeyman.storage.workers import do_task
 
 CELL = one_cell(acquisitions=["pac_eig"])
 ALL = tuple(METRICS)
@@ -96,7 +97,7 @@ def test_a_course_that_is_long_enough_is_given_back():
 
 def test_a_course_stops_after_a_step_when_it_is_told_to():
     told = iter([False, True])
-    assert advance(Job(CELL, 9, ALL), Checkpoint(), is_stopped_fn=lambda: next(told)).num_steps == 2
+    assert do_task(advance, Job(CELL, 9, ALL), Checkpoint(), stop_fn=lambda: next(told)).num_steps == 2
 
 
 def test_metrics_do_not_change_the_course():
