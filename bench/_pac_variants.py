@@ -18,8 +18,8 @@ from journeyman.report.drawing.cells import make_figure
 from journeyman.worlds import make_world
 
 VARIANTS = {
-    "joint, (0, 1): as printed": {"scope": "joint", "edges": (0, 1), "occupancy": False},
-    "joint, (1/2, 1), occupancy": {"scope": "joint"},
+    "joint, (0, 1): as printed": {"components": "joint", "edges": (0, 1), "occupancy": False},
+    "joint, (1/2, 1), occupancy": {"components": "joint"},
     "local, (0, 1): as proved": {"edges": (0, 1), "occupancy": False},
     "local, (1/2, 1)": {"occupancy": False},
     "local, (1/2, 1), occupancy: default": {},

@@ -23,8 +23,8 @@ def brown_comparisons(discount: float = 0.9) -> tuple[Comparison, ...]:
 
 def _brown_value_at_risk(discount: float) -> tuple[Comparison, ...]:
     posterior = prior_of("brown-two-state", discount=discount)
-    at_random = score(posterior, "active_var", delta=0.1, policy=np.full((2, 2), 0.5))
-    fixed = score(posterior, "active_var", delta=0.1)
+    at_random = score(posterior, "active_var", tail=0.1, policy=np.full((2, 2), 0.5))
+    fixed = score(posterior, "active_var", tail=0.1)
     worst = min(float(sample_values(posterior, [a, b])[:, 0].min()) for a in (0, 1) for b in (0, 1))
     deterministic = "A deterministic apprentice loses nothing or twice as much."
     return (
@@ -46,7 +46,7 @@ def _brown_value_at_risk(discount: float) -> tuple[Comparison, ...]:
             "asks in, quantile 0.95",
             PLACE,
             "s0",
-            state_name(score(posterior, "active_var", delta=0.05)),
+            state_name(score(posterior, "active_var", tail=0.05)),
             "As in the paper's experiments. Quantiles above 0.5 and up to 0.75 would ask in s1.",
         ),
     )

@@ -8,7 +8,7 @@ from journeyman.worlds import make_world
 
 EXACT = 1e-9  # for numbers that the paper gives by formulas
 PRINTED: dict[str, Any] = {
-    "scope": "joint",
+    "components": "joint",
     "edges": (0, 1),
     "occupancy": False,
 }  # PAC-EIG as the paper's formula has it

@@ -18,7 +18,7 @@ def small_posterior(
     """The posterior of atoms of unequal weight on a random MDP; it is exact."""
     rng = np.random.default_rng(seed)
     mdp = random_mdp(rng, num_states, num_actions, **{"density": 0.6, "ending": 0.3, "terminal": 0.15, **options})
-    model = (PerStateAction if per_action else PerState)(num_states, num_actions)
+    model = (PerStateAction if per_action else PerState)(mdp)
     atoms = rng.normal(0.0, 2.0, (num_atoms, model.num_parameters))
     prior = Discrete(atoms, rng.dirichlet(np.full(num_atoms, 2.0)))
     queryable = ~mdp.terminal

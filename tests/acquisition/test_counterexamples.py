@@ -34,7 +34,7 @@ class TestLopes:
         scores = score(prior_of("lopes-two-state"), "policy_entropy")
         assert scores.values[1] == 0.0
 
-    @pytest.mark.parametrize("options", [{}, {"edges": (0, 1)}, {"occupancy": False}, {"scope": "joint"}])
+    @pytest.mark.parametrize("options", [{}, {"edges": (0, 1)}, {"occupancy": False}, {"components": "joint"}])
     def test_pac_eig_asks_where_it_is_not(self, options):
         scores = score(prior_of("lopes-two-state"), "pac_eig", **options)
         assert scores.best_state() == 0
@@ -49,12 +49,12 @@ class TestBrown:
 
     def test_random_apprentice(self):
         uniform = np.full((2, 2), 0.5)
-        values = score(prior_of("brown-two-state"), "active_var", delta=0.1, policy=uniform).values
+        values = score(prior_of("brown-two-state"), "active_var", tail=0.1, policy=uniform).values
         assert values == pytest.approx([2 + 10 * self.gamma, 10], abs=EXACT)
 
     def test_deterministic_apprentice(self):
         posterior = prior_of("brown-two-state")
-        scores = score(posterior, "active_var", delta=0.1)
+        scores = score(posterior, "active_var", tail=0.1)
         assert scores.values == pytest.approx([4 + 20 * self.gamma, 20], abs=EXACT)
         assert scores.best_state() == 0
 

@@ -36,8 +36,8 @@ def test_more_is_known_about_finer_things():
         for query in ({}, {"kind": "trajectory", "length": 3}):
             options = {"occupancy": False, "edges": (0.5, 4.0), "epsilon": 5.0, **query}
             reward = score(posterior, "reward_eig", **query).values
-            joint = score(posterior, "pac_eig", scope="joint", **options).values
-            local = score(posterior, "pac_eig", scope="local", **options).values
+            joint = score(posterior, "pac_eig", components="joint", **options).values
+            local = score(posterior, "pac_eig", components="local", **options).values
             queryable = posterior.problem.queryable
             assert (reward - joint)[queryable].min() >= -ROUNDING
             assert (joint - local)[queryable].min() >= -ROUNDING

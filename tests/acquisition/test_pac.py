@@ -45,7 +45,7 @@ def test_state_query_against_the_definition(edges, weighted, seed):
     E = buckets(posterior, edges, weighted=weighted)
     options = {"edges": edges, "occupancy": weighted, "epsilon": EPSILON}
     local = score(posterior, "pac_eig", **options).values
-    joint = score(posterior, "pac_eig", scope="joint", **options)
+    joint = score(posterior, "pac_eig", components="joint", **options)
     together = labels_of(E.reshape(15, -1))
     assert joint.details["num_configurations"] == together.max() + 1
     for state in np.flatnonzero(posterior.problem.queryable & ~posterior.problem.mdp.terminal).tolist():
@@ -55,18 +55,18 @@ def test_state_query_against_the_definition(edges, weighted, seed):
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
-@pytest.mark.parametrize("scope", ["local", "joint"])
+@pytest.mark.parametrize("components", ["local", "joint"])
 @pytest.mark.parametrize("estimator", ["chain", "nested"])
-def test_trajectory_query_against_all_trajectories(length, scope, estimator):
+def test_trajectory_query_against_all_trajectories(length, components, estimator):
     posterior = small_posterior(1, num_atoms=12, beta=2.0)
     E = buckets(posterior, (0.5, 1.0), weighted=True)
-    options = {"scope": scope, "epsilon": EPSILON, "estimator": estimator}
+    options = {"components": components, "epsilon": EPSILON, "estimator": estimator}
     query = {"kind": "trajectory", "length": length, "num_histories": 16 if estimator == "chain" else 50}
     assert score(posterior, "pac_eig", **options, **query).details["num_halvings"] == 0
     values, error = averaged_score(posterior, "pac_eig", **options, **query)
     local = np.stack([labels_of(E[:, state]) for state in range(4)])
     for state in np.flatnonzero(posterior.problem.queryable).tolist():
-        if scope == "local":
+        if components == "local":
             exact = local_information(posterior, local, state, length)
         else:
             exact = trajectory_information(posterior, labels_of(E.reshape(12, -1)), state, length)
@@ -82,12 +82,12 @@ def test_ir_eig_is_pac_eig_with_finer_buckets():
     assert (fine >= coarse - ROUNDING)[np.isfinite(fine)].all()
 
 
-def test_joint_scope_with_exact_zero_is_reward_eig_on_a_grid():
+def test_joint_components_with_exact_zero_is_reward_eig_on_a_grid():
     """No two distinct samples agree on all components, so the formula as printed is Reward-EIG."""
     world = make_world("random-10x10", 0)
     answers = world.expert.answers(np.flatnonzero(world.problem.queryable)[:3])
     posterior = infer(world.problem, answers, "smc", num_particles=500)
-    joint = score(posterior, "pac_eig", scope="joint", edges=(0, 1), occupancy=False)
+    joint = score(posterior, "pac_eig", components="joint", edges=(0, 1), occupancy=False)
     reward = score(posterior, "reward_eig").values
     asked = np.isfinite(reward)
     assert joint.details["num_configurations"] == len(np.unique(posterior.theta, axis=0))
@@ -109,7 +109,7 @@ def test_a_given_apprentice_is_the_one_in_question():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scope": "global"}, "scope must be one of local, joint, got 'global'"),
+        ({"components": "global"}, "components must be one of local, joint, got 'global'"),
         ({"edges": ()}, "edges must be finite, ascending"),
         ({"edges": (1, 0.5)}, "edges must be finite, ascending"),
         ({"edges": (-1, 0.5)}, "edges must be finite, ascending"),

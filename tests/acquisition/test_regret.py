@@ -21,17 +21,17 @@ def quantile(values, weights, level):
 def test_active_var_is_a_quantile_of_regret(delta):
     posterior = small_posterior(4, num_atoms=30)
     regret = state_regrets(posterior, expected_return(posterior))
-    values = score(posterior, "active_var", delta=delta).values
+    values = score(posterior, "active_var", tail=delta).values
     for state in np.flatnonzero(posterior.problem.queryable).tolist():
         assert values[state] == quantile(regret[:, state], posterior.weights, 1.0 - delta)
-    trajectory = score(posterior, "active_var", delta=delta, kind="trajectory", length=3)
+    trajectory = score(posterior, "active_var", tail=delta, kind="trajectory", length=3)
     assert np.array_equal(trajectory.values, values)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 2.0])
-def test_delta_outside_its_range(delta):
-    with pytest.raises(InputError, match="delta must lie strictly between 0 and 1"):
-        score(small_posterior(0), "active_var", delta=delta)
+def test_tail_outside_its_range(delta):
+    with pytest.raises(InputError, match="tail must lie strictly between 0 and 1"):
+        score(small_posterior(0), "active_var", tail=delta)
 
 
 def test_active_var_is_zero_for_one_sample():

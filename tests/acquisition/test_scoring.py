@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from acquisition.exact import reweighted, small_posterior
 
-from journeyman.acquisition import ACQUISITIONS, Scores, find_acquisition, score
+from journeyman.acquisition import ACQUISITIONS, Acquisition, Rating, Scores, choose_batch, score
 from journeyman.errors import InputError
 from journeyman.inference import infer
 from journeyman.worlds import make_world
@@ -128,8 +128,8 @@ def test_one_sample_is_said():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"name": "pac-eig"}, "got 'pac-eig'. Did you mean 'pac_eig'?"),
-        ({"name": "zzz"}, "Choose from random, action_entropy"),
+        ({"acquisition": "pac-eig"}, "got 'pac-eig'. Did you mean 'pac_eig'?"),
+        ({"acquisition": "zzz"}, "Choose from: random, action_entropy"),
         ({"kind": "batch"}, "kind must be one of state, trajectory, got 'batch'"),
         ({"kind": "trajectory"}, "the length of a trajectory query must be a whole number of at least 1, got None"),
         ({"kind": "trajectory", "length": 0}, "of at least 1, got 0"),
@@ -147,7 +147,7 @@ def test_one_sample_is_said():
 def test_bad_input(arguments, message):
     posterior = small_posterior(0, terminal=0.0)
     with pytest.raises(InputError) as error:
-        score(posterior, **{"name": "reward_eig", **arguments})
+        score(posterior, **{"acquisition": "reward_eig", **arguments})
     assert message in str(error.value)
 
 
@@ -165,8 +165,58 @@ def test_a_problem_is_no_posterior():
 
 @pytest.mark.parametrize("name", ACQUISITIONS)
 def test_the_registry_explains_itself(name):
-    acquisition = find_acquisition(name)
+    acquisition = ACQUISITIONS.find(name)
     assert acquisition.summary
     assert acquisition.summary[-1] != "."
     assert acquisition.kinds[0] == "state"
     assert acquisition.rate_fn.__doc__
+
+
+@pytest.fixture
+def register():
+    names = []
+
+    def add(rate_fn, unit="bits", **options):
+        ACQUISITIONS.register("mine", Acquisition("a function of my own", rate_fn, unit, **options))
+        names.append("mine")
+
+    yield add
+    for name in names:
+        ACQUISITIONS.unregister(name)
+
+
+def test_a_function_from_outside_is_scored_by_its_name_with_its_options_and_unit(register):
+    def rate_mine(posterior, context, *, factor=2.0):
+        return Rating(factor * context.states.astype(float))
+
+    register(rate_mine)
+    scores = score(small_posterior(0, terminal=0.0), "mine", factor=3.0)
+    assert scores.unit == "bits"
+    assert scores.values.tolist() == [0.0, 3.0, 6.0, 9.0]
+    assert choose_batch(small_posterior(0, terminal=0.0), "mine", 2).states.tolist() == [3, 3]
+    with pytest.raises(InputError, match="'mine' must get options it knows, got 'scale'"):
+        score(small_posterior(0), "mine", scale=1.0)
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (None, "acquisition function 'mine' must return a Rating with 4 values, .*, got NoneType"),
+        (np.zeros(4), "acquisition function 'mine' must return a Rating .*, got ndarray"),
+        (Rating(np.zeros(3)), r"got values of shape \(3,\)"),
+        (Rating(np.array([0.0, np.nan, 0.0, 0.0])), "all finite, got values that are not at state 1"),
+        (Rating(np.array(["a"] * 4)), "values of acquisition function 'mine' must be numbers"),
+        (Rating(np.zeros(4), np.zeros(2)), r"got a standard_error of shape \(2,\)"),
+    ],
+)
+def test_a_wrong_return_of_a_function_from_outside_is_named(register, returned, message):
+    register(lambda posterior, context: returned)
+    with pytest.raises(InputError, match=message):
+        score(small_posterior(0, terminal=0.0), "mine")
+
+
+def test_old_names_of_options():
+    pac = ACQUISITIONS.find("pac_eig")
+    assert pac.with_present_names({"scope": "joint", "edges": (0, 1)}) == {"components": "joint", "edges": (0, 1)}
+    assert pac.with_old_names({"components": "joint", "edges": (0, 1)}) == {"scope": "joint", "edges": (0, 1)}
+    assert ACQUISITIONS.find("active_var").with_present_names({"delta": 0.1}) == {"tail": 0.1}

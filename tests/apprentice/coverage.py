@@ -44,7 +44,7 @@ def two_state_problem(prior) -> Problem:
 def run_of(problem, truth, queries, epsilon, seed, method, **options) -> Run:
     expert = SimulatedExpert(problem.mdp, problem.reward_model.reward(truth), problem.expert, seed=seed)
     posterior = infer(problem, expert.answers(queries), method, seed=seed, num_threads=1, **options)
-    certificate = certify(posterior, None, epsilon, DELTA)
+    certificate = certify(posterior, epsilon, DELTA)
     reward = problem.reward_model.reward(truth)
     lost = solve(problem.mdp, reward).values - evaluate_policy(problem.mdp, certificate.policy, reward)
     return Run(certificate.holds, certificate.p_hat, float(problem.mdp.initial @ lost) >= epsilon)

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from apprentice.random_posteriors import random_posterior
-from apprentice.test_effective import posterior_of
+from apprentice.test_effective_size import posterior_of
 from apprentice.test_policies import one_state
 from apprentice.test_regret import prior_of
 
@@ -46,7 +46,7 @@ def mixed(num_bad, num_good, seed=0):
 
 def test_the_bound_and_not_the_estimate_decides():
     for num_bad, status in ((0, "holds"), (2, "holds"), (8, "undecided"), (30, "fails")):
-        certificate = certify(two_actions(mixed(num_bad, 100 - num_bad)), [0], 1.0, 0.1)
+        certificate = certify(two_actions(mixed(num_bad, 100 - num_bad)), 1.0, 0.1, policy=[0])
         assert certificate.status == status
         assert certificate.holds == (status == "holds")
         assert certificate.p_hat == pytest.approx(num_bad / 100)
@@ -56,17 +56,17 @@ def test_the_bound_and_not_the_estimate_decides():
 
 
 def test_none_of_twenty_cannot_certify_one_in_twenty():
-    certificate = certify(two_actions(mixed(0, 20)), [0], 1.0, 0.05)
+    certificate = certify(two_actions(mixed(0, 20)), 1.0, 0.05, policy=[0])
     assert (certificate.status, certificate.p_hat) == ("refused", 0.0)
     assert "20 effective samples could not show a chance of at most 5%" in certificate.reasons[0]
     assert "it takes 59 effective ones" in certificate.advice[0]
-    assert certify(two_actions(mixed(0, 59)), [0], 1.0, 0.05).holds
-    assert not certify(two_actions(mixed(0, 58)), [0], 1.0, 0.05).holds
+    assert certify(two_actions(mixed(0, 59)), 1.0, 0.05, policy=[0]).holds
+    assert not certify(two_actions(mixed(0, 58)), 1.0, 0.05, policy=[0]).holds
 
 
 def test_bad_diagnostics_are_refused():
     posterior = two_actions(mixed(0, 500), diagnostics=Diagnostics(0.0, warnings=("the chains disagree. Run more.",)))
-    certificate = certify(posterior, [0], 1.0, 0.1)
+    certificate = certify(posterior, 1.0, 0.1, policy=[0])
     assert certificate.status == "refused"
     assert certificate.upper_bound < 0.1  # the numbers alone would do
     assert certificate.reasons == ("the chains disagree. Run more.",)
@@ -75,48 +75,48 @@ def test_bad_diagnostics_are_refused():
 
 @pytest.mark.parametrize("policy", [None, [0]])
 def test_all_weight_on_one_sample_is_refused(policy):
-    certificate = certify(two_actions(mixed(0, 100), np.r_[1.0, np.zeros(99)]), policy, 1.0, 0.1)
+    certificate = certify(two_actions(mixed(0, 100), np.r_[1.0, np.zeros(99)]), 1.0, 0.1, policy=policy)
     assert certificate.status == "refused"
     assert "one sample has 100% of the weight" in " ".join(certificate.reasons)
 
 
 def test_a_single_sample_is_refused():
-    assert certify(two_actions([1.0]), None, 1.0, 0.1).status == "refused"
+    assert certify(two_actions([1.0]), 1.0, 0.1).status == "refused"
 
 
 def test_a_regret_of_exactly_epsilon_counts():
     posterior = prior_of("regret-eig-trap")
     policy = expected_return(posterior)
     for epsilon, chance in ((50.0, 1.0), (50.0 * (1 + 1e-12), 1.0), (50.01, 0.0)):
-        assert certify(posterior, policy, epsilon, 0.1).p_hat == pytest.approx(chance)
+        assert certify(posterior, epsilon, 0.1, policy=policy).p_hat == pytest.approx(chance)
 
 
 def test_exact_posteriors_have_no_sampling_error():
     posterior = prior_of("brown-two-state")
-    certificate = certify(posterior, None, 1.0, 0.5)
+    certificate = certify(posterior, 1.0, 0.5)
     assert certificate.effective_size is None
     assert certificate.p_hat == pytest.approx(0.75)  # wrong in s0, s1 or both
     assert certificate.upper_bound == pytest.approx(0.75, rel=1e-6)
-    assert certify(posterior, None, 1.0, 0.76).holds
+    assert certify(posterior, 1.0, 0.76).holds
     sure = one_state([[1.0, 0.0]])
-    assert certify(sure, None, 0.5, 0.01).holds  # one atom with all the weight: known, not undersampled
+    assert certify(sure, 0.5, 0.01).holds  # one atom with all the weight: known, not undersampled
 
 
 def test_a_chosen_policy_is_certified_on_other_samples():
     """Gaps of 8 samples each differ between halves: what is chosen on one is wrong on the other."""
     gaps = np.r_[np.linspace(1.0, 2.0, 200), -np.linspace(1.0, 2.0, 200)]
     posterior = two_actions(gaps, diagnostics=Diagnostics(0.0, distinct_ancestors=50, chain_length=8))
-    for choose in APPRENTICES:
-        certificate = certify(posterior, None, 0.5, 0.1, choose=choose)
+    for apprentice in APPRENTICES:
+        certificate = certify(posterior, 0.5, 0.1, apprentice=apprentice)
         assert certificate.policy.tolist() == [0]
         assert (certificate.p_hat, certificate.num_samples) == (1.0, 200)
-        assert certificate.policy_source == choose
-    assert certify(posterior, [0], 0.5, 0.1).p_hat == pytest.approx(0.5)
+        assert certificate.policy_source == apprentice
+    assert certify(posterior, 0.5, 0.1, policy=[0]).p_hat == pytest.approx(0.5)
 
 
 def test_the_order_of_draws_does_not_bias_the_halves():
     """Sorted draws: the first half of them would choose another policy, and the second half never sees it fail."""
-    certificate = certify(two_actions(np.linspace(-1.0, 3.0, 400)), None, 0.5, 0.2)
+    certificate = certify(two_actions(np.linspace(-1.0, 3.0, 400)), 0.5, 0.2)
     assert certificate.policy.tolist() == [0]
     # an eighth of the gaps is -0.5 or less; 4 binomial standard errors of 200 draws
     assert abs(certificate.p_hat - 0.125) < 4 * np.sqrt(0.125 * 0.875 / 200)
@@ -128,19 +128,19 @@ def test_every_state_implies_a_small_regret_from_every_state():
         posterior = random_posterior(seed, min_actions=2)
         policy = expected_return(posterior)
         epsilon = 2.0
-        certificate = certify(posterior, policy, epsilon, 0.2, scope="every_state")
+        certificate = certify(posterior, epsilon, 0.2, policy=policy, scope="every_state")
         discount = posterior.problem.mdp.discount
         fails = (immediate_regrets(posterior, policy) >= (1 - discount) * epsilon).any(axis=1)
         assert certificate.p_hat == pytest.approx(posterior.weights @ fails)
         assert (state_regrets(posterior, policy)[~fails] < epsilon).all()
-        assert certificate.p_hat >= certify(posterior, policy, epsilon, 0.2).p_hat - 1e-12
+        assert certificate.p_hat >= certify(posterior, epsilon, 0.2, policy=policy).p_hat - 1e-12
         num_clean += 0.0 < certificate.p_hat < 1.0
     assert num_clean > 5
 
 
 def test_states_that_contribute_most():
     posterior = prior_of("brown-two-state")
-    top = certify(posterior, [0, 0], 1.0, 0.1).top_states
+    top = certify(posterior, 1.0, 0.1, policy=[0, 0]).top_states
     # rho is uniform: nu = (1/2, 1/2 + discount / 2); immediate regrets are 4 or 20 in half of the cases
     assert [state.state for state in top] == [1, 0]
     np.testing.assert_allclose([state.regret for state in top], [0.95 * 10.0, 0.5 * 2.0])
@@ -149,7 +149,7 @@ def test_states_that_contribute_most():
 
 def test_quantiles_and_mean():
     gaps = -np.arange(1.0, 101.0)
-    certificate = certify(two_actions(gaps), [0], 1000.0, 0.1)
+    certificate = certify(two_actions(gaps), 1000.0, 0.1, policy=[0])
     assert certificate.regret_quantiles == ((0.5, 50.0), (0.9, 90.0), (0.95, 95.0), (0.99, 99.0))
     assert certificate.mean_regret == pytest.approx(50.5)
 
@@ -163,8 +163,8 @@ def test_other_betas_of_atoms_are_exact(factor):
     exact = infer(other, demonstrations, "enumerate")
     np.testing.assert_allclose(under_expert(posterior, other.beta).weights, exact.weights, rtol=1e-9)
     np.testing.assert_array_equal(posterior.values, exact.values)  # optimal values know nothing of beta
-    entry = certify(posterior, [0, 0], 0.5, 0.1).sensitivity[int(factor > 1.0)]
-    expected = certify(exact, [0, 0], 0.5, 0.1).p_hat
+    entry = certify(posterior, 0.5, 0.1, policy=[0, 0]).sensitivity[int(factor > 1.0)]
+    expected = certify(exact, 0.5, 0.1, policy=[0, 0]).p_hat
     assert (entry.expert, entry.chance, entry.effective_size) == (
         f"beta = {other.beta:.4g}",
         pytest.approx(expected),
@@ -177,10 +177,10 @@ def test_other_betas_of_particles_within_their_error():
     demonstrations = world.expert.answers(JAIL_STATES[:4])
     posterior = infer(world.problem, demonstrations, "smc", num_particles=2000)
     policy = expected_return(posterior)
-    found = certify(posterior, policy, 1.0, 0.1).sensitivity
+    found = certify(posterior, 1.0, 0.1, policy=policy).sensitivity
     for entry in found:
         expected = certify(
-            jail_posterior(float(entry.expert.partition(" = ")[2]) / world.problem.beta, 4), policy, 1.0, 0.1
+            jail_posterior(float(entry.expert.partition(" = ")[2]) / world.problem.beta, 4), 1.0, 0.1, policy=policy
         ).p_hat
         assert 0.02 < expected < 0.95
         assert entry.effective_size > 50
@@ -193,7 +193,7 @@ def test_too_few_samples_at_another_beta_say_nothing():
     rng = np.random.default_rng(0)
     posterior = two_actions(rng.normal(size=100))
     counts = np.array([[5000, 5000]])
-    certificate = certify(replace(posterior, counts=counts), [0], 1.0, 0.1)
+    certificate = certify(replace(posterior, counts=counts), 1.0, 0.1, policy=[0])
     assert [entry.chance for entry in certificate.sensitivity] == [None, None]
     assert "unknown, too few samples fit" in certificate.text()
 
@@ -217,7 +217,7 @@ def test_all_methods_agree(method):
     expected = exact.mean((state_regrets(exact, policy) @ world.problem.mdp.initial) >= epsilon)
     assert 0.05 < expected < 0.95
     options = {"policywalk": {"num_chains": 2, "num_draws": 500}, "enumerate": {"num_points": 2**13}}.get(method, {})
-    certificate = certify(infer(world.problem, demonstrations, method, seed=3, **options), policy, epsilon, 0.1)
+    certificate = certify(infer(world.problem, demonstrations, method, seed=3, **options), epsilon, 0.1, policy=policy)
     assert certificate.effective_size > 50
     error = 4 * np.sqrt(max(expected * (1 - expected), 1e-3) / certificate.effective_size)
     assert abs(certificate.p_hat - expected) < error
@@ -226,7 +226,7 @@ def test_all_methods_agree(method):
 def test_json_is_json_whatever_the_status():
     seen = set()
     for num_bad, size, delta in ((0, 100, 0.1), (8, 100, 0.1), (50, 100, 0.1), (0, 10, 0.1)):
-        certificate = certify(two_actions(mixed(num_bad, size - num_bad)), [0], 1.0, delta)
+        certificate = certify(two_actions(mixed(num_bad, size - num_bad)), 1.0, delta, policy=[0])
         record = json.loads(certificate.to_json(), parse_constant=pytest.fail)
         assert record["status"] == certificate.status
         assert record["policy"] == [0]
@@ -241,19 +241,19 @@ def test_json_is_json_whatever_the_status():
 
 
 def test_text_says_what_matters():
-    text = certify(two_actions(mixed(1, 199)), [0], 1.0, 0.1).text()
+    text = certify(two_actions(mixed(1, 199)), 1.0, 0.1, policy=[0]).text()
     assert text.startswith(
         "The certificate HOLDS.\nThe policy loses less than 1 of the expected return from the initial"
     )
     assert "with a probability of at least 90%" in " ".join(text.split())
     assert "about 0.5%" in text
     assert "beta = 1" in text
-    scoped = certify(two_actions(mixed(1, 199)), [0], 1.0, 0.1, scope="every_state").text()
+    scoped = certify(two_actions(mixed(1, 199)), 1.0, 0.1, policy=[0], scope="every_state").text()
     assert "from every state it may start in" in " ".join(scoped.split())
 
 
 def test_stochastic_policies():
-    certificate = certify(two_actions(mixed(0, 100)), [[0.5, 0.5]], 1.0, 0.1)
+    certificate = certify(two_actions(mixed(0, 100)), 1.0, 0.1, policy=[[0.5, 0.5]])
     assert certificate.holds
     assert certificate.mean_regret == pytest.approx(0.5, abs=0.01)
     assert certificate.policy.shape == (1, 2)
@@ -270,23 +270,25 @@ def test_stochastic_policies():
         ({"delta": "small"}, "delta must be a number"),
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
         ({"scope": "everywhere"}, "scope must be one of initial, every_state"),
-        ({"choose": "expected_return"}, "policy must be None if choose says"),
-        ({"policy": None, "choose": "best"}, "choose must be one of expected_return"),
+        ({"policy": None, "apprentice": "best"}, "an apprentice must be one that exists, got 'best'"),
+        ({"apprentice": "expected-return"}, "Did you mean 'expected_return'?"),
         ({"policy": [2]}, "a policy must choose available actions"),
     ],
 )
 def test_bad_input(arguments, message):
     given = {"policy": [0], "epsilon": 1.0, "delta": 0.1} | arguments
     with pytest.raises(InputError, match=message):
-        certify(two_actions(mixed(0, 100)), given.pop("policy"), given.pop("epsilon"), given.pop("delta"), **given)
+        certify(
+            two_actions(mixed(0, 100)), given.pop("epsilon"), given.pop("delta"), policy=given.pop("policy"), **given
+        )
 
 
 def test_a_problem_is_no_posterior():
     with pytest.raises(InputError, match="posterior must be a Posterior, got Problem"):
-        certify(two_actions([1.0]).problem, [0], 1.0, 0.1)
+        certify(two_actions([1.0]).problem, 1.0, 0.1, policy=[0])
 
 
 def test_a_world_without_choice_is_certified_at_once():
-    certificate = certify(posterior_of(np.random.default_rng(0).normal(size=100)), None, 0.1, 0.1)
+    certificate = certify(posterior_of(np.random.default_rng(0).normal(size=100)), 0.1, 0.1)
     assert certificate.holds
     assert certificate.top_states == ()

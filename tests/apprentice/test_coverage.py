@@ -10,7 +10,7 @@ from apprentice.coverage import DELTA, continuous_runs, discrete_runs, grid_runs
 from scipy.stats import binomtest
 
 from journeyman.apprentice import certify, expected_return
-from journeyman.apprentice.effective import effective_size_of
+from journeyman.apprentice.effective_size import effective_size_of
 from journeyman.apprentice.failures import failures_of
 from journeyman.apprentice.sample_sets import sample_set
 from journeyman.inference import infer
@@ -83,4 +83,4 @@ def test_effective_size_of_smc_against_independent_runs(seed, num_answers, epsil
     shown = chance * (1.0 - chance) / spread
     print(f"seed {seed}, {num_answers} answers: p {chance:.3f}, runs show {shown:.0f}, stated {np.mean(sizes):.0f}")
     assert np.mean(sizes) <= 1.8 * shown
-    assert certify(posterior, policy, epsilon, 0.1).effective_size == pytest.approx(sizes[-1])
+    assert certify(posterior, epsilon, 0.1, policy=policy).effective_size == pytest.approx(sizes[-1])

@@ -71,7 +71,7 @@ def test_asking_where_it_is_best(run):
 
 
 def test_options_of_the_function(run):
-    printed = ("--set", "scope=joint", "--set", "edges=0,1", "--set", "occupancy=false")
+    printed = ("--set", "components=joint", "--set", "edges=0,1", "--set", "occupancy=false")
     record = json.loads(run("scores", *SMALL, *printed, "--json")[1])
     assert record["details"]["edges"] == [0.0, 1.0]
     record = json.loads(run("scores", *SMALL, "--acquisition", "policy_entropy", "--set", "buckets=none", "--json")[1])
@@ -98,7 +98,7 @@ def test_png_is_a_picture(run, tmp_path):
         (["jail", "--demos", "-1", "--ask", "best"], "the number of demonstrations must be a whole number"),
         (["jail", "--ask", "often"], "ask must be one of random, best, got 'often'"),
         (["jail", "--query", "trajectory", "--length", "0"], "of at least 1, got 0"),
-        (["jail", "--set", "colour=1"], "'pac_eig' must get options it knows, got 'colour'. It has: scope, edges"),
+        (["jail", "--set", "colour=1"], "'pac_eig' must get options it knows, got 'colour'. It has: components, edges"),
         (["jail", "--set", "edges=wide"], "edges must be numbers between commas, got 'wide'"),
         (["jail", "--acquisition", "policy_entropy", "--query", "trajectory"], "cannot rate trajectory queries"),
         (["jail", "--png", "nowhere/x.png"], "folder of a picture must exist"),

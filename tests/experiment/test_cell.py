@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from experiment.small import one_cell, tiny_sweep
 
-from journeyman.experiment import Cell, Choice, QueryKind
+from journeyman.experiment import Cell, Choice, QueryKind, sweep_from_toml
 from journeyman.experiment.cell_run import answer_of, next_row
 from journeyman.learner import ActiveLearner
 from journeyman.learner.query import Query, question_text
@@ -13,6 +13,7 @@ from reproduction.experiments import EXPERIMENTS, sweep_of
 
 CELL = one_cell()
 PAC = Choice("pac_eig", "PAC-EIG")
+PRINTED = {"scope": "joint", "edges": [0.0, 1.0]}
 
 
 def test_ids_do_not_change():
@@ -163,3 +164,21 @@ def test_answers_differ_between_visits_and_seeds():
 def test_a_cell_has_a_name_for_people():
     assert CELL.text == "4x4 seed 0, random (state, smc num_particles=100)"
     assert isinstance(CELL, Cell)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "expected"),
+    [
+        ("pac_eig", PRINTED, {"components": "joint", "edges": [0.0, 1.0]}, "ca60a137c66a060c"),
+        ("active_var", {"delta": 0.1}, {"tail": 0.1}, "4aa271d210ff08a1"),
+        ("pac_eig", {}, {}, "a3f6fe7ac19ae76a"),
+        ("ir_eig", {"scope": "joint"}, {"components": "joint"}, "19690d875939d95d"),
+    ],
+)  # fmt: skip
+def test_renamed_options_leave_the_ids_of_0_1_0_as_they_were(name, old, new, expected):
+    for options in (old, new):
+        sweep = sweep_from_toml(
+            'name = "x"\nsteps = 3\nseeds = 1\nworlds = ["random-10x10"]\nacquisitions = ["random"]'
+        )
+        cell = replace(sweep.cells()[0], acquisition=Choice(name, name, options))
+        assert cell.id == expected

@@ -51,7 +51,7 @@ def test_the_goal_decides_the_acquisition(goal, expected):
         ({"goal_options": {"width": 1}}, "goal 'policy' must get options it knows, got 'width'. It has: none"),
         ({"goal": "reward", "goal_options": {"size": 1}}, "It has: width, level, information"),
         ({"goal": "reward", "goal_options": {"width": -1}}, "width must be positive"),
-        ({"apprentice": "best"}, "choose must be one of"),
+        ({"apprentice": "best"}, "an apprentice must be one that exists"),
         ({"seed": -1}, "seed must be a whole number"),
         ({"num_histories": 1}, "num_histories"),
         ({"confirmation_factor": 0}, "confirmation_factor"),

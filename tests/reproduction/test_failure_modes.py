@@ -103,12 +103,12 @@ def test_brown_with_another_discount():
 @pytest.mark.parametrize(("quantile", "state"), [(0.51, 1), (0.74, 1), (0.76, 0), (0.9, 0), (0.95, 0)])
 def test_quantiles_that_the_note_names(quantile, state):
     """From s0 the regret is 0, 4, 18 or 22, from s1 0 or 20."""
-    assert score(prior_of("brown-two-state"), "active_var", delta=1.0 - quantile).best_state() == state
+    assert score(prior_of("brown-two-state"), "active_var", tail=1.0 - quantile).best_state() == state
 
 
 @pytest.mark.parametrize(("discount", "state"), [(0.79, 1), (0.81, 0)])
 def test_discounts_that_the_note_names(discount, state):
-    assert score(prior_of("brown-two-state", discount=discount), "active_var", delta=0.1).best_state() == state
+    assert score(prior_of("brown-two-state", discount=discount), "active_var", tail=0.1).best_state() == state
 
 
 def test_regret_eig():

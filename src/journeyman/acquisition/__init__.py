@@ -2,19 +2,20 @@
 
 from journeyman.acquisition.batch import Batch, choose_batch
 from journeyman.acquisition.goals import RewardKnowledge, default_acquisition, reward_knowledge
-from journeyman.acquisition.registry import ACQUISITIONS, Acquisition, find_acquisition
-from journeyman.acquisition.scores import Scores
+from journeyman.acquisition.registry import ACQUISITIONS, Acquisition
+from journeyman.acquisition.scores import Rating, Scores, ScoringContext
 from journeyman.acquisition.scoring import score
 
 __all__ = [
     "ACQUISITIONS",
     "Acquisition",
     "Batch",
+    "Rating",
     "RewardKnowledge",
     "Scores",
+    "ScoringContext",
     "choose_batch",
     "default_acquisition",
-    "find_acquisition",
     "reward_knowledge",
     "score",
 ]

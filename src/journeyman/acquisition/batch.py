@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.acquisition.classes import Classes, each_sample
 from journeyman.acquisition.information import state_information
+from journeyman.acquisition.partition import Partition, each_sample
 from journeyman.acquisition.policies import kernel_policies, own_weights
-from journeyman.acquisition.registry import check_options, find_acquisition
-from journeyman.acquisition.scores import Rating, Setting, best_of
-from journeyman.acquisition.scoring import checked_costs, checked_setting, weight_warnings
+from journeyman.acquisition.registry import check_acquisition_options, rate
+from journeyman.acquisition.scores import Rating, ScoringContext, best_of
+from journeyman.acquisition.scoring import checked_context, checked_costs, weight_warnings
 from journeyman.acquisition.trajectories import grow_from, trajectory_information, tree_uniforms
 from journeyman.checks import whole_number
 from journeyman.inference.posterior import Posterior, systematic_resample
 from journeyman.types import FloatArray, IntArray
 
-MAX_RATED = 16  # histories that a function without classes is asked about
+MAX_RATED = 16  # histories that a function without a partition is asked about
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Histories(NamedTuple):
 
 def choose_batch(
     posterior: Posterior,
-    name: str,
+    acquisition: str,
     k: int,
     *,
     pending: Sequence[int] = (),
@@ -72,7 +72,7 @@ def choose_batch(
 
     Parameters
     ----------
-    name
+    acquisition
         A key of `ACQUISITIONS`.
     k
         Number of queries.
@@ -84,75 +84,79 @@ def choose_batch(
         As in `score`.
     """
     k = whole_number(k, "k", 1, "It is the number of queries to choose.")
-    setting = checked_setting(
-        posterior, name, kind=kind, length=length, epsilon=epsilon, seed=seed, num_histories=num_histories,
+    context = checked_context(
+        posterior, acquisition, kind=kind, length=length, epsilon=epsilon, seed=seed, num_histories=num_histories,
         num_threads=num_threads,
     )  # fmt: skip
-    check_options(name, options)
-    prices = checked_costs(posterior.problem, costs)[setting.states]
+    check_acquisition_options(acquisition, options)
+    prices = checked_costs(posterior.problem, costs)[context.states]
     asked = posterior.problem.mdp.state_indices(pending).tolist()
-    rating = find_acquisition(name).rate_fn(posterior, setting, **options)
-    used = rating.details.get("used", name)  # a function that hands over to another does so once for the batch
-    rate_fn = partial(find_acquisition(used).rate_fn, **(options if used == name else {}))
+    rating = rate(acquisition, posterior, context, options)
+    used = rating.details.get("used", acquisition)  # a function that hands over to another does so once for the batch
+    rate_fn = partial(rate, used, options=options if used == acquisition else {})
     histories = Histories(own_weights(posterior), np.ones(1))
     for step, state in enumerate(asked):
-        histories = answered(posterior, setting, histories, state, step)
+        histories = answered(posterior, context, histories, state, step)
     states, gains = [], []
     for step in range(len(asked), len(asked) + k):
-        values = rating.values if step == 0 else expected_values(posterior, setting, rate_fn, rating.classes, histories)
+        values = (
+            rating.values if step == 0 else expected_values(posterior, context, rate_fn, rating.partition, histories)
+        )
         best = best_of(values / prices, rng)
-        states.append(int(setting.states[best]))
+        states.append(int(context.states[best]))
         gains.append(float(values[best] / prices[best]))
-        histories = answered(posterior, setting, histories, states[-1], step)
-    return Batch(name, np.array(states), np.array(gains), (*weight_warnings(posterior), *rating.warnings))
+        histories = answered(posterior, context, histories, states[-1], step)
+    return Batch(acquisition, np.array(states), np.array(gains), (*weight_warnings(posterior), *rating.warnings))
 
 
 def expected_values(
     posterior: Posterior,
-    setting: Setting,
+    context: ScoringContext,
     rate_fn: Callable[..., Rating],
-    classes: Classes | None,
+    partition: Partition | None,
     histories: Histories,
 ) -> FloatArray:
-    """Return the values `[N]` of the next query, averaged over histories: information about classes, if there are any.
+    """Return the values `[N]` of the next query, averaged over histories.
 
-    Other functions are asked anew given each of at most 16 histories.
+    Information about the partition, if there is one; other functions rate given each of at most 16 histories.
     """
-    if classes is not None and setting.kind == "state":
-        return state_information(posterior, setting, classes, *histories)
-    if classes is not None:
-        return np.asarray(trajectory_information(posterior, setting, classes, histories.weights, "chain").mean(axis=1))
-    few = thinned(np.random.default_rng([setting.seed, len(histories.chances)]), histories, MAX_RATED)
-    share = replace(setting, num_histories=max(2, setting.num_histories // len(few.chances)))
-    values = np.zeros(len(setting.states))
+    if partition is not None and context.kind == "state":
+        return state_information(posterior, context, partition, *histories)
+    if partition is not None:
+        return np.asarray(
+            trajectory_information(posterior, context, partition, histories.weights, "chain").mean(axis=1)
+        )
+    few = thinned(np.random.default_rng([context.seed, len(histories.chances)]), histories, MAX_RATED)
+    share = replace(context, num_histories=max(2, context.num_histories // len(few.chances)))
+    values = np.zeros(len(context.states))
     for weights, chance in zip(*few, strict=True):
-        values += chance * rate_fn(replace(posterior, weights=weights), share).values
+        values += chance * rate_fn(posterior=replace(posterior, weights=weights), context=share).values
     return values
 
 
-def answered(posterior: Posterior, setting: Setting, histories: Histories, state: int, step: int) -> Histories:
+def answered(posterior: Posterior, context: ScoringContext, histories: Histories, state: int, step: int) -> Histories:
     """Add possible answers to one more query at `state`; `step` numbers the queries, for their random numbers."""
-    if setting.kind == "trajectory":
-        return _followed(posterior, setting, histories, state, step)
+    if context.kind == "trajectory":
+        return _followed(posterior, context, histories, state, step)
     chances = posterior.expert_policies([state])[:, 0].T
     joint = (histories.weights[:, None, :] * chances).reshape(-1, posterior.num_samples)  # one row per answer
     masses = joint.sum(axis=1)
     possible = masses > 0.0
     total = np.repeat(histories.chances, len(chances))[possible] * masses[possible]
     grown = Histories(joint[possible] / masses[possible, None], total / total.sum())
-    return thinned(np.random.default_rng([setting.seed, state, step + 1]), grown, setting.num_histories)
+    return thinned(np.random.default_rng([context.seed, state, step + 1]), grown, context.num_histories)
 
 
-def _followed(posterior: Posterior, setting: Setting, histories: Histories, state: int, step: int) -> Histories:
+def _followed(posterior: Posterior, context: ScoringContext, histories: Histories, state: int, step: int) -> Histories:
     """Add trajectories from `state`: `num_histories` walks, shared among the histories and those that follow them."""
-    policies, classes, ends = kernel_policies(posterior), each_sample(posterior.num_samples), []
+    policies, partition, ends = kernel_policies(posterior), each_sample(posterior.num_samples), []
     for root, uniforms in zip(
-        histories.weights, tree_uniforms(setting, state, len(histories.chances), step + 1), strict=True
+        histories.weights, tree_uniforms(context, state, len(histories.chances), step + 1), strict=True
     ):
-        ends.append(grow_from(posterior, policies, classes, root, state, uniforms, keeps_ends=True))
+        ends.append(grow_from(posterior, policies, partition, root, state, uniforms, keeps_ends=True))
     weights = np.concatenate([tree.weights for tree in ends])
     chances = np.concatenate([c * tree.chances for c, tree in zip(histories.chances, ends, strict=True)])
-    kept = systematic_resample(np.random.default_rng([setting.seed, state, step + 1]), chances, setting.num_histories)
+    kept = systematic_resample(np.random.default_rng([context.seed, state, step + 1]), chances, context.num_histories)
     return Histories(weights[kept], np.full(len(kept), 1.0 / len(kept)))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import entr
 
 from journeyman.acquisition.policies import state_chunks
-from journeyman.acquisition.scores import Rating, Setting
+from journeyman.acquisition.scores import Rating, ScoringContext
 from journeyman.checks import whole_number
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp.policies import policy_matrix
@@ -13,12 +13,12 @@ from journeyman.types import FloatArray
 ROW_DIGITS = 9  # to which policy rows are compared
 
 
-def rate_random(posterior: Posterior, setting: Setting) -> Rating:
+def rate_random(posterior: Posterior, context: ScoringContext) -> Rating:
     """Rate all states the same, 0: whoever chooses breaks the tie by chance."""
-    return Rating(np.zeros(len(setting.states)))
+    return Rating(np.zeros(len(context.states)))
 
 
-def rate_action_entropy(posterior: Posterior, setting: Setting) -> Rating:
+def rate_action_entropy(posterior: Posterior, context: ScoringContext) -> Rating:
     """Rate the entropy of the expert's next actions, averaged over the posterior (Kweon et al. 2023), in nats.
 
     For a trajectory: the expected sum of this entropy over the states that it visits, following the average policy;
@@ -27,18 +27,18 @@ def rate_action_entropy(posterior: Posterior, setting: Setting) -> Rating:
     """
     policy = posterior.predictive_policy()
     entropies = entr(policy).sum(axis=1)
-    if setting.kind == "state":
-        return Rating(entropies[setting.states])
+    if context.kind == "state":
+        return Rating(entropies[context.states])
     mdp = posterior.problem.mdp
     entropies = np.where(mdp.terminal, 0.0, entropies)
     transitions = policy_matrix(mdp, policy) / mdp.discount
     total = np.zeros(mdp.num_states)
-    for _ in range(setting.length):
+    for _ in range(context.length):
         total = entropies + transitions @ total
-    return Rating(total[setting.states])
+    return Rating(total[context.states])
 
 
-def rate_policy_entropy(posterior: Posterior, setting: Setting, *, buckets: int | None = 10) -> Rating:
+def rate_policy_entropy(posterior: Posterior, context: ScoringContext, *, buckets: int | None = 10) -> Rating:
     """Rate how uncertain the expert's policy itself is (Lopes et al. 2009), in nats.
 
     The entropy of the histogram of P_i(a | s) over samples, averaged over the available actions.
@@ -51,8 +51,8 @@ def rate_policy_entropy(posterior: Posterior, setting: Setting, *, buckets: int 
     if buckets is not None:
         whole_number(buckets, "buckets", 2, "Say None for the entropy over distinct rows.")
     available = posterior.problem.mdp.available
-    values = np.empty(len(setting.states))
-    for at, states in state_chunks(posterior, setting.states):
+    values = np.empty(len(context.states))
+    for at, states in state_chunks(posterior, context.states):
         policies = posterior.expert_policies(states)
         for offset, state in enumerate(states.tolist()):
             rows = policies[:, offset, available[state]]

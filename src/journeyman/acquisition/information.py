@@ -12,11 +12,11 @@ import numpy as np
 from scipy.special import entr
 
 from journeyman.acquisition import kernels
-from journeyman.acquisition.classes import Classes, each_sample
+from journeyman.acquisition.partition import Partition, each_sample
 from journeyman.acquisition.policies import Policies, kernel_policies, own_weights, state_chunks
-from journeyman.acquisition.scores import Rating, Setting
+from journeyman.acquisition.scores import Rating, ScoringContext
 from journeyman.acquisition.trajectories import ESTIMATORS, trajectory_information
-from journeyman.errors import InputError
+from journeyman.checks import one_of
 from journeyman.inference.posterior import Posterior
 from journeyman.rewards import Discrete
 from journeyman.threads import run_chunks
@@ -25,7 +25,7 @@ from journeyman.types import FloatArray
 NO_INFORMATION = 1e-6  # nats, below which a score counts as 0
 
 
-def rate_reward_eig(posterior: Posterior, setting: Setting, *, estimator: str = "chain") -> Rating:
+def rate_reward_eig(posterior: Posterior, context: ScoringContext, *, estimator: str = "chain") -> Rating:
     """Rate what an answer tells about the reward: I(tau; r), in nats.
 
     For a state query H(sum w_i P_i) - sum w_i H(P_i), known as BALD (Houlsby et al. 2011).
@@ -37,23 +37,24 @@ def rate_reward_eig(posterior: Posterior, setting: Setting, *, estimator: str = 
         "factorised" (nested, but averaging each step's chances apart, as the paper prints it: this ignores what earlier
         steps of a trajectory told, so it counts the same information several times).
     """
-    return rate_information(posterior, setting, each_sample(posterior.num_samples), estimator=estimator)
+    return rate_information(posterior, context, each_sample(posterior.num_samples), estimator=estimator)
 
 
-def rate_information(posterior: Posterior, setting: Setting, classes: Classes, *, estimator: str = "chain") -> Rating:
+def rate_information(
+    posterior: Posterior, context: ScoringContext, partition: Partition, *, estimator: str = "chain"
+) -> Rating:
     """Rate what an answer tells about the class of the true reward, in nats."""
-    if estimator not in ESTIMATORS:
-        raise InputError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {estimator!r}. Leave it out.")
-    if setting.kind == "state":
-        values = state_information(posterior, setting, classes, own_weights(posterior), np.ones(1))
-        return Rating(values, warnings=ceiling_warnings(posterior, values), classes=classes)
-    estimates = trajectory_information(posterior, setting, classes, own_weights(posterior), estimator)
+    one_of(estimator, ESTIMATORS, "estimator", "Leave it out for 'chain'.")
+    if context.kind == "state":
+        values = state_information(posterior, context, partition, own_weights(posterior), np.ones(1))
+        return Rating(values, warnings=ceiling_warnings(posterior, values), partition=partition)
+    estimates = trajectory_information(posterior, context, partition, own_weights(posterior), estimator)
     values, error = estimates.mean(axis=1), estimates.std(axis=1, ddof=1) / np.sqrt(estimates.shape[1])
-    return Rating(values, error, warnings=ceiling_warnings(posterior, values), classes=classes)
+    return Rating(values, error, warnings=ceiling_warnings(posterior, values), partition=partition)
 
 
 def state_information(
-    posterior: Posterior, setting: Setting, classes: Classes, weights: FloatArray, chances: FloatArray
+    posterior: Posterior, context: ScoringContext, partition: Partition, weights: FloatArray, chances: FloatArray
 ) -> FloatArray:
     """Return the information of one action in each state `[N]`, averaged over histories.
 
@@ -64,11 +65,13 @@ def state_information(
     chances
         `[K]` of the histories.
     """
-    out = np.empty(len(setting.states))
-    for at, states in state_chunks(posterior, setting.states):
-        gains, local, policies = out[at], classes.at(states), kernel_policies(posterior, states)
+    out = np.empty(len(context.states))
+    for at, states in state_chunks(posterior, context.states):
+        gains, local, policies = out[at], partition.at(states), kernel_policies(posterior, states)
 
-        def rate(part: range, gains: FloatArray = gains, local: Classes = local, policies: Policies = policies) -> None:
+        def rate(
+            part: range, gains: FloatArray = gains, local: Partition = local, policies: Policies = policies
+        ) -> None:
             here = np.arange(part.start, part.stop)
             inside = slice(part.start, part.stop)
             labels = local.at(here)
@@ -77,7 +80,7 @@ def state_information(
                 labels.num_labels, labels.is_identity, gains[inside],
             )  # fmt: skip
 
-        run_chunks(rate, len(states), setting.num_threads)
+        run_chunks(rate, len(states), context.num_threads)
     return out
 
 

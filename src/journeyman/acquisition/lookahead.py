@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from journeyman.acquisition.classes import each_sample, packed
 from journeyman.acquisition.pac import rate_pac_eig
+from journeyman.acquisition.partition import each_sample, packed
 from journeyman.acquisition.policies import kernel_policies, own_weights, state_chunks
-from journeyman.acquisition.scores import Rating, Setting
+from journeyman.acquisition.scores import Rating, ScoringContext
 from journeyman.acquisition.trajectories import NUM_TREES, grow_from, tree_uniforms
 from journeyman.checks import real_number
 from journeyman.errors import InputError
@@ -50,64 +50,64 @@ def present_apprentice(posterior: Posterior) -> Present:
     return Present(solution.policy, occupancy(mdp, solution.policy), value, max(best - value, 0.0))
 
 
-def rate_expected_regret(posterior: Posterior, setting: Setting) -> Rating:
+def rate_expected_regret(posterior: Posterior, context: ScoringContext) -> Rating:
     """Rate by how much an answer lowers the expected regret of the apprentice, in units of reward.
 
     Exact for state queries; trajectories are sampled.
     """
     present = present_apprentice(posterior)
     details = {"expected_regret": present.expected_regret}
-    if setting.kind == "state":
-        return Rating(_gains_of_actions(posterior, setting, present), details=details)
-    gains = _gains_of_trees(posterior, setting, present)
+    if context.kind == "state":
+        return Rating(_gains_of_actions(posterior, context, present), details=details)
+    gains = _gains_of_trees(posterior, context, present)
     error = gains.std(axis=1, ddof=1) / np.sqrt(gains.shape[1])
     return Rating(gains.mean(axis=1), error, details=details)
 
 
-def _gains_of_actions(posterior: Posterior, setting: Setting, present: Present) -> FloatArray:
+def _gains_of_actions(posterior: Posterior, context: ScoringContext, present: Present) -> FloatArray:
     """Return the expected gain `[N]` of one expert action in each state."""
-    values = np.empty(len(setting.states))
+    values = np.empty(len(context.states))
     num_actions = posterior.problem.mdp.num_actions
-    for at, states in state_chunks(posterior, setting.states):
+    for at, states in state_chunks(posterior, context.states):
         chances = posterior.expert_policies(states).reshape(posterior.num_samples, -1)
         masses = posterior.weights @ chances
         sums = (chances * posterior.weights[:, None]).T @ posterior.theta
-        gains = gains_of_means(posterior, setting, present, sums, masses)
+        gains = gains_of_means(posterior, context, present, sums, masses)
         values[at] = (masses * gains).reshape(-1, num_actions).sum(axis=1)
     return values
 
 
-def _gains_of_trees(posterior: Posterior, setting: Setting, present: Present) -> FloatArray:
+def _gains_of_trees(posterior: Posterior, context: ScoringContext, present: Present) -> FloatArray:
     """Return independent estimates `[N, R]` of the expected gain of a trajectory from each state."""
-    policies, classes = kernel_policies(posterior), each_sample(posterior.num_samples)
-    root, num_trees = own_weights(posterior)[0], min(NUM_TREES, setting.num_histories)
-    gains, alone = np.empty((len(setting.states), num_trees)), replace(setting, num_threads=1)
+    policies, partition = kernel_policies(posterior), each_sample(posterior.num_samples)
+    root, num_trees = own_weights(posterior)[0], min(NUM_TREES, context.num_histories)
+    gains, alone = np.empty((len(context.states), num_trees)), replace(context, num_threads=1)
 
     def rate(part: range) -> None:
         for index in part:
-            start = int(setting.states[index])
+            start = int(context.states[index])
             trees = [
-                grow_from(posterior, policies, classes, root, start, uniforms, keeps_ends=True)
-                for uniforms in tree_uniforms(setting, start, num_trees)
+                grow_from(posterior, policies, partition, root, start, uniforms, keeps_ends=True)
+                for uniforms in tree_uniforms(context, start, num_trees)
             ]
             means = np.concatenate([tree.weights for tree in trees]) @ posterior.theta
             chances = np.concatenate([tree.chances for tree in trees])
             each = chances * gains_of_means(posterior, alone, present, means, np.ones(len(means)))
             gains[index] = np.add.reduceat(each, np.cumsum([0, *(len(tree.chances) for tree in trees[:-1])]))
 
-    run_chunks(rate, len(setting.states), setting.num_threads, chunk_size=4)
+    run_chunks(rate, len(context.states), context.num_threads, chunk_size=4)
     return gains
 
 
-def rate_optimal_action_value(posterior: Posterior, setting: Setting) -> Rating:
+def rate_optimal_action_value(posterior: Posterior, context: ScoringContext) -> Rating:
     """Rate the value of learning which set of actions is optimal in a state, in units of reward.
 
     sum over sets B of P[B] V*(rho; E[r | B]) - V*(rho; E[r]): not what one noisy answer gives, but what asking there
     until it is clear would give. Tied actions belong to one set; 0 in terminal cells.
     """
     present = present_apprentice(posterior)
-    values = np.empty(len(setting.states))
-    for at, states in state_chunks(posterior, setting.states):
+    values = np.empty(len(context.states))
+    for at, states in state_chunks(posterior, context.states):
         optimal = posterior.optimal_actions(states)
         labels = np.stack([packed(optimal[:, i], 2) for i in range(len(states))])
         num_sets = labels.max(axis=1) + 1
@@ -115,12 +115,12 @@ def rate_optimal_action_value(posterior: Posterior, setting: Setting) -> Rating:
         members = np.zeros((offsets[-1], posterior.num_samples))
         members[labels + offsets[:-1, None], np.arange(posterior.num_samples)] = posterior.weights
         masses = members.sum(axis=1)
-        gains = gains_of_means(posterior, setting, present, members @ posterior.theta, masses)
+        gains = gains_of_means(posterior, context, present, members @ posterior.theta, masses)
         values[at] = np.add.reduceat(masses * gains, offsets[:-1])
     return Rating(values, details={"expected_regret": present.expected_regret})
 
 
-def rate_regret_pac(posterior: Posterior, setting: Setting, *, stall: float = STALL) -> Rating:
+def rate_regret_pac(posterior: Posterior, context: ScoringContext, *, stall: float = STALL) -> Rating:
     """Rate by `expected_regret`; by `pac_eig` while the best gain is below `stall` times the expected regret.
 
     A lookahead of one step stalls where no single answer can change the policy although several together would; then
@@ -128,16 +128,16 @@ def rate_regret_pac(posterior: Posterior, setting: Setting, *, stall: float = ST
     """
     if not 0.0 <= real_number(stall, "stall") <= 1.0:
         raise InputError(f"stall must lie in 0..1, got {stall}. It is a share of the expected regret.")
-    rating = rate_expected_regret(posterior, setting)
+    rating = rate_expected_regret(posterior, context)
     if rating.values.max() >= stall * rating.details["expected_regret"] and rating.values.max() > 0.0:
         return Rating(rating.values, rating.standard_error, {**rating.details, "used": "expected_regret"})
-    other = rate_pac_eig(posterior, setting)
+    other = rate_pac_eig(posterior, context)
     details = {**other.details, **rating.details, "used": "pac_eig"}
-    return Rating(other.values, other.standard_error, details, other.warnings, other.classes)
+    return Rating(other.values, other.standard_error, details, other.warnings, other.partition)
 
 
 def gains_of_means(
-    posterior: Posterior, setting: Setting, present: Present, sums: FloatArray, masses: FloatArray
+    posterior: Posterior, context: ScoringContext, present: Present, sums: FloatArray, masses: FloatArray
 ) -> FloatArray:
     """Return V*(rho; r_k) - V^pi(rho; r_k) `[K]` for rewards r_k of mean parameters sums / masses and the present pi.
 
@@ -151,7 +151,7 @@ def gains_of_means(
         if not part.size:
             continue
         rewards = model.reward(sums[part] / masses[part, None])
-        solution = solve_batch(mdp, rewards, initial_policy=present.policy, num_threads=setting.num_threads)
+        solution = solve_batch(mdp, rewards, initial_policy=present.policy, num_threads=context.num_threads)
         own = rewards if rewards.ndim == 2 else rewards[:, np.arange(mdp.num_states), present.policy]
         gain = solution.values @ mdp.initial - own @ present.occupancy
         rounding = TIE_TOLERANCE * (1.0 + np.abs(solution.values).max(axis=1))

@@ -6,8 +6,8 @@ of the immediate regret relative to that action,
     R(s, a) = max(0, Q*(s, a) - Q*(s, pi(s))),
 
 times the discounted occupancy nu(s) of the apprentice if `occupancy` is set (nuPAC-EIG). Buckets are cut at `edges`, in
-units of (1 - discount) epsilon. The paper's formula is scope "joint", edges (0, 1), no occupancy: with a finite number
-of samples it equals Reward-EIG, because hardly two samples agree on all components. See docs/pac-eig.md.
+units of (1 - discount) epsilon. The paper's formula has joint components, edges (0, 1) and no occupancy: with a finite
+number of samples it equals Reward-EIG, because hardly two samples agree on all components. See docs/pac-eig.md.
 """
 
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.acquisition.classes import Classes, packed, refined
 from journeyman.acquisition.information import NO_INFORMATION, rate_information
+from journeyman.acquisition.partition import Partition, packed, refined
 from journeyman.acquisition.policies import state_chunks
-from journeyman.acquisition.scores import Rating, Setting
+from journeyman.acquisition.scores import Rating, ScoringContext
 from journeyman.apprentice.policies import most_likely_optimal
 from journeyman.apprentice.regret import regrets
-from journeyman.checks import float_array
+from journeyman.checks import float_array, one_of
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp import occupancy as occupancy_of
 from journeyman.mdp.policies import checked_policies
 from journeyman.types import FloatArray, IntArray
 
-SCOPES = ("local", "joint")
+COMPONENTS = ("local", "joint")
 EDGES = (0.5, 1.0)
 IR_EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 NO_CHANCE = 1e-9  # of a large regret: smaller than any limit of a certificate, and than what an answer could show
@@ -37,9 +37,9 @@ MAX_HALVINGS = 20
 
 def rate_pac_eig(
     posterior: Posterior,
-    setting: Setting,
+    context: ScoringContext,
     *,
-    scope: str = "local",
+    components: str = "local",
     edges: Sequence[float] = EDGES,
     occupancy: bool = True,
     policy: ArrayLike | None = None,
@@ -52,7 +52,7 @@ def rate_pac_eig(
 
     Parameters
     ----------
-    scope
+    components
         "local": only the components of the state that is asked about (of a trajectory: of each state as it is visited),
         a lower bound on the joint information, and the one that the theorem's proof uses. "joint": all components.
     edges
@@ -65,37 +65,36 @@ def rate_pac_eig(
     estimator
         Of trajectory queries, as in `reward_eig`.
     """
-    if scope not in SCOPES:
-        raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}. Leave it out for 'local'.")
+    one_of(components, COMPONENTS, "components", "Leave it out for 'local'.")
     if not isinstance(occupancy, bool | np.bool_):
         raise InputError(f"occupancy must be True or False, got {occupancy!r}. Leave it out for the default.")
-    unit = (1.0 - posterior.problem.mdp.discount) * setting.epsilon
+    unit = (1.0 - posterior.problem.mdp.discount) * context.epsilon
     limits = unit * checked_edges(edges)
     mdp = posterior.problem.mdp
     chosen = most_likely_optimal(posterior) if policy is None else checked_policies(mdp, policy)
     factors = occupancy_of(mdp, chosen) if occupancy else np.ones(mdp.num_states)
-    can_fail = bool((posterior.weights @ (regrets(posterior, chosen) >= setting.epsilon)) > NO_CHANCE)
+    can_fail = bool((posterior.weights @ (regrets(posterior, chosen) >= context.epsilon)) > NO_CHANCE)
     for num_halvings in range(MAX_HALVINGS + 1):
         scaled = limits / 2.0**num_halvings
-        classes = regret_classes(posterior, setting, chosen, factors, scaled, is_joint=scope == "joint")
-        rating = rate_information(posterior, setting, classes, estimator=estimator)
+        partition = regret_partition(posterior, context, chosen, factors, scaled, is_joint=components == "joint")
+        rating = rate_information(posterior, context, partition, estimator=estimator)
         if rating.values.max() > NO_INFORMATION or not can_fail or limits[0] == 0.0:
             break
     details = {
         "edges": (scaled / unit).tolist(),
         "num_halvings": num_halvings,
-        "num_configurations": int(classes.num_labels.max()),
+        "num_configurations": int(partition.num_labels.max()),
         "num_samples": posterior.num_samples,
     }
     warnings = (*rating.warnings, *_warnings(rating.values, num_halvings, can_fail))
-    return Rating(rating.values, rating.standard_error, details, warnings, classes)
+    return Rating(rating.values, rating.standard_error, details, warnings, partition)
 
 
 def rate_ir_eig(
     posterior: Posterior,
-    setting: Setting,
+    context: ScoringContext,
     *,
-    scope: str = "local",
+    components: str = "local",
     edges: Sequence[float] = IR_EDGES,
     occupancy: bool = False,
     policy: ArrayLike | None = None,
@@ -106,7 +105,7 @@ def rate_ir_eig(
     Options as in `pac_eig`; edges (0, 1/4, 1/2, 1, 2, 4), no occupancy.
     """
     return rate_pac_eig(
-        posterior, setting, scope=scope, edges=edges, occupancy=occupancy, policy=policy, estimator=estimator
+        posterior, context, components=components, edges=edges, occupancy=occupancy, policy=policy, estimator=estimator
     )
 
 
@@ -121,9 +120,15 @@ def checked_edges(edges: Sequence[float]) -> FloatArray:
     return array
 
 
-def regret_classes(
-    posterior: Posterior, setting: Setting, policy: IntArray, factors: FloatArray, limits: FloatArray, *, is_joint: bool
-) -> Classes:
+def regret_partition(
+    posterior: Posterior,
+    context: ScoringContext,
+    policy: IntArray,
+    factors: FloatArray,
+    limits: FloatArray,
+    *,
+    is_joint: bool,
+) -> Partition:
     """Return classes of samples that agree on the buckets of factors(s) R(s, a): of each state, or of all at once.
 
     limits are the upper ends of all buckets but the last; a regret at a limit lies above it. Local classes of states
@@ -132,7 +137,7 @@ def regret_classes(
     mdp, num_samples = posterior.problem.mdp, posterior.num_samples
     joint = np.zeros(num_samples, dtype=np.int64)
     local = np.zeros((1 if is_joint else mdp.num_states, num_samples), dtype=np.int64)
-    wanted = np.arange(mdp.num_states) if is_joint or setting.kind == "trajectory" else setting.states
+    wanted = np.arange(mdp.num_states) if is_joint or context.kind == "trajectory" else context.states
     for _, states in state_chunks(posterior, wanted[factors[wanted] > 0.0]):
         q = posterior.q(states)
         for offset, state in enumerate(states.tolist()):
@@ -143,7 +148,7 @@ def regret_classes(
                 local[state] = labels
             elif labels.max() > 0 and joint.max() < num_samples - 1:
                 joint = refined(joint, labels)
-    return Classes(joint[None] if is_joint else local)
+    return Partition(joint[None] if is_joint else local)
 
 
 def _buckets(posterior: Posterior, q: FloatArray, action: int, factor: float, limits: FloatArray) -> IntArray:

@@ -3,47 +3,45 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.acquisition.classes import Classes, labels_of_values
 from journeyman.acquisition.information import rate_information
+from journeyman.acquisition.partition import Partition, labels_of_values
 from journeyman.acquisition.policies import state_chunks
-from journeyman.acquisition.scores import Rating, Setting
+from journeyman.acquisition.scores import Rating, ScoringContext
 from journeyman.apprentice.policies import expected_return
 from journeyman.apprentice.regret import regrets, state_regrets
-from journeyman.checks import real_number, whole_number
-from journeyman.errors import InputError
+from journeyman.checks import share, whole_number
 from journeyman.inference.posterior import TIE_TOLERANCE, Posterior, weighted_quantile
 from journeyman.rewards import Discrete
 
 
 def rate_active_var(
-    posterior: Posterior, setting: Setting, *, delta: float = 0.05, policy: ArrayLike | None = None
+    posterior: Posterior, context: ScoringContext, *, tail: float = 0.05, policy: ArrayLike | None = None
 ) -> Rating:
     """Rate the value at risk of the apprentice from a state (Brown et al. 2018), in units of reward.
 
-    The (1 - delta)-quantile of V*(s) - V^pi(s), by the weighted inverse distribution function. The same for trajectory
+    The (1 - tail)-quantile of V*(s) - V^pi(s), by the weighted inverse distribution function. The same for trajectory
     queries. A state gets the blame for what goes wrong further on, so this may ask too early on the way.
 
     Parameters
     ----------
-    delta
+    tail
         Chance of a larger regret, in (0, 1).
     policy
         `[S]` or `[S, A]` apprentice; default: `expected_return`.
     """
-    if not 0.0 < real_number(delta, "delta") < 1.0:
-        raise InputError(f"delta must lie strictly between 0 and 1, got {delta}. The usual choice is 0.05.")
+    tail = share(tail, "tail", "The usual choice is 0.05.")
     chosen = expected_return(posterior) if policy is None else policy
     regret = state_regrets(posterior, chosen)
     parts = [
-        weighted_quantile(regret[:, states], posterior.weights, 1.0 - delta)
-        for _, states in state_chunks(posterior, setting.states)
+        weighted_quantile(regret[:, states], posterior.weights, 1.0 - tail)
+        for _, states in state_chunks(posterior, context.states)
     ]
     return Rating(np.concatenate(parts))
 
 
 def rate_regret_eig(
     posterior: Posterior,
-    setting: Setting,
+    context: ScoringContext,
     *,
     bins: int | None = None,
     policy: ArrayLike | None = None,
@@ -72,6 +70,6 @@ def rate_regret_eig(
         levels = np.arange(1, bins or 20) / (bins or 20)
         edges = [weighted_quantile(regret[:, None], posterior.weights, float(level))[0] for level in levels]
         labels = np.unique(np.searchsorted(np.array(edges), regret, side="left"), return_inverse=True)[1].ravel()
-    rating = rate_information(posterior, setting, Classes(labels[None]), estimator=estimator)
+    rating = rate_information(posterior, context, Partition(labels[None]), estimator=estimator)
     details = {"num_bins": int(labels.max()) + 1}
-    return Rating(rating.values, rating.standard_error, details, rating.warnings, rating.classes)
+    return Rating(rating.values, rating.standard_error, details, rating.warnings, rating.partition)

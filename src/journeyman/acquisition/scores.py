@@ -1,4 +1,4 @@
-"""What acquisition functions get and give: a Setting, a Rating, and in the end Scores."""
+"""What acquisition functions get and give: a ScoringContext, a Rating, and in the end Scores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from journeyman.acquisition.classes import Classes
+from journeyman.acquisition.partition import Partition
+from journeyman.checks import float_array
+from journeyman.errors import InputError
 from journeyman.types import FloatArray, IntArray
 
 TIE_TOLERANCE = 1e-12  # of the best score's size
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class ScoringContext:
     """One question to an acquisition function: which states to rate, for which kind of query.
 
     Parameters
@@ -43,17 +45,44 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Rating:
-    """What an acquisition function says: values `[N]` of the states of a Setting, with what is worth knowing.
+    """What an acquisition function says: values `[N]` of the states of a ScoringContext, with what is worth knowing.
 
-    standard_error `[N]` is None where nothing was sampled. `classes` are those of the samples that answers should tell
-    apart, for functions that measure information.
+    standard_error `[N]` is None where nothing was sampled. `partition` says which samples answers
+    should tell apart, for functions that measure information.
     """
 
     values: FloatArray
     standard_error: FloatArray | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    classes: Classes | None = None
+    partition: Partition | None = None
+
+
+def checked_rating(acquisition: str, context: ScoringContext, rating: Any) -> Rating:
+    """Return what an acquisition function returned, if it is a Rating with a number for each state."""
+    wanted = (
+        f"acquisition function {acquisition!r} must return a Rating with {len(context.states)} values, one for each"
+    )
+    if not isinstance(rating, Rating):
+        raise InputError(
+            f"{wanted} of context.states, got {type(rating).__name__}. Return journeyman.acquisition.Rating(values)."
+        )
+    given = {"values": rating.values, "a standard_error": rating.standard_error}
+    for what, numbers in given.items():
+        if numbers is None and what != "values":
+            continue
+        array = float_array(numbers, f"{what} of acquisition function {acquisition!r}")
+        if array.shape != context.states.shape:
+            raise InputError(
+                f"{wanted} of context.states, got {what} of shape {array.shape}. Rate these states, in order."
+            )
+        if not np.isfinite(array).all():
+            state = int(context.states[~np.isfinite(array)][0])
+            raise InputError(
+                f"{wanted} of context.states, all finite, got {what} that are not at state {state}. "
+                "Give states that should not be asked about the lowest value."
+            )
+    return rating
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +96,7 @@ class Scores:
     kind, length
         Of the query; length is None for a state query.
     unit
-        "nats", "reward" or "" (a constant).
+        "nats", "reward", or what the function says; "" if its values have none.
     values
         `[S]`: higher is better, minus infinity where a state may not be queried. Divided by the costs, where given.
     standard_error

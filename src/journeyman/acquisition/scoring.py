@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.acquisition.registry import ACQUISITIONS, check_options, find_acquisition
-from journeyman.acquisition.scores import Rating, Scores, Setting
+from journeyman.acquisition.registry import ACQUISITIONS, check_acquisition_options, rate
+from journeyman.acquisition.scores import Rating, Scores, ScoringContext
 from journeyman.apprentice.policies import checked_epsilon
-from journeyman.checks import float_array, whole_number
+from journeyman.checks import float_array, one_of, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import KINDS
 from journeyman.inference.posterior import Posterior, checked_posterior
@@ -20,7 +20,7 @@ from journeyman.types import FloatArray, IntArray
 
 def score(
     posterior: Posterior,
-    name: str = "pac_eig",
+    acquisition: str = "pac_eig",
     *,
     kind: str = "state",
     length: int | None = None,
@@ -37,7 +37,7 @@ def score(
     ----------
     posterior
         What is known so far.
-    name
+    acquisition
         A key of `ACQUISITIONS`.
     kind, length
         "state": one action; "trajectory": up to `length` actions.
@@ -56,9 +56,9 @@ def score(
     -------
     Scores `[S]`, minus infinity for states that are not queryable.
     """
-    setting = checked_setting(
+    context = checked_context(
         posterior,
-        name,
+        acquisition,
         kind=kind,
         length=length,
         epsilon=epsilon,
@@ -66,29 +66,29 @@ def score(
         num_histories=num_histories,
         num_threads=num_threads,
     )
-    check_options(name, options)
+    check_acquisition_options(acquisition, options)
     prices = checked_costs(posterior.problem, costs)
-    rating = find_acquisition(name).rate_fn(posterior, setting, **options)
-    return scores_of(posterior, name, setting, rating, prices)
+    rating = rate(acquisition, posterior, context, options)
+    return scores_of(posterior, acquisition, context, rating, prices)
 
 
-def scores_of(posterior: Posterior, name: str, setting: Setting, rating: Rating, prices: FloatArray) -> Scores:
+def scores_of(posterior: Posterior, name: str, context: ScoringContext, rating: Rating, prices: FloatArray) -> Scores:
     """Spread the rating of queryable states over all states, per unit of cost."""
     values = np.full(posterior.problem.mdp.num_states, -np.inf)
-    values[setting.states] = rating.values / prices[setting.states]
+    values[context.states] = rating.values / prices[context.states]
     error = None
     if rating.standard_error is not None:
         error = np.full(len(values), np.nan)
-        error[setting.states] = rating.standard_error / prices[setting.states]
-    unit = find_acquisition(rating.details.get("used", name)).unit
-    length = None if setting.kind == "state" else setting.length
+        error[context.states] = rating.standard_error / prices[context.states]
+    unit = ACQUISITIONS.find(rating.details.get("used", name)).unit
+    length = None if context.kind == "state" else context.length
     warnings = (*weight_warnings(posterior), *rating.warnings)
-    return Scores(name, setting.kind, length, unit, values, error, warnings, dict(rating.details))
+    return Scores(name, context.kind, length, unit, values, error, warnings, dict(rating.details))
 
 
-def checked_setting(
+def checked_context(
     posterior: Posterior,
-    name: str,
+    acquisition: str,
     *,
     kind: str,
     length: int | None,
@@ -96,19 +96,16 @@ def checked_setting(
     seed: int,
     num_histories: int,
     num_threads: int | None,
-) -> Setting:
-    """Return the setting of a question, or say what is wrong with it."""
+) -> ScoringContext:
+    """Return the context of a question, or say what is wrong with it."""
     checked_posterior(posterior)
-    if kind not in KINDS:
-        raise InputError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}. Leave it out for 'state'.")
-    if kind not in find_acquisition(name).kinds:
-        able = [other for other, acquisition in ACQUISITIONS.items() if kind in acquisition.kinds]
-        raise UnsupportedError(f"{name!r} cannot rate {kind} queries. These can: {', '.join(able)}.")
+    one_of(kind, KINDS, "kind", "Leave it out for 'state'.")
+    check_kind(acquisition, kind)
     if kind == "trajectory":
         length = whole_number(length, "the length of a trajectory query", 1, "Say length=.")
     elif length is not None:
         raise InputError(f"a state query must have no length, got {length}. Say kind='trajectory', or leave it out.")
-    return Setting(
+    return ScoringContext(
         states=queryable_states(posterior.problem),
         kind=kind,
         length=length or 1,
@@ -117,6 +114,13 @@ def checked_setting(
         seed=whole_number(seed, "seed", 0),
         num_threads=resolve_num_threads(num_threads),
     )
+
+
+def check_kind(acquisition: str, kind: str) -> None:
+    """Refuse a kind of query that the function cannot rate."""
+    if kind not in ACQUISITIONS.find(acquisition).kinds:
+        able = [name for name, other in ACQUISITIONS.items() if kind in other.kinds]
+        raise UnsupportedError(f"{acquisition!r} cannot rate {kind} queries. These can: {', '.join(able)}.")
 
 
 def queryable_states(problem: Problem) -> IntArray:

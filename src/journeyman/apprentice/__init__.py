@@ -2,7 +2,6 @@
 
 from journeyman.apprentice.bounds import Bound, all_bounds, eig_min, expected_steps, h_max
 from journeyman.apprentice.certificate import Certificate, certify
-from journeyman.apprentice.forecast import Forecast, demonstrations_needed
 from journeyman.apprentice.policies import APPRENTICES, Apprentice, expected_return, least_risky, most_likely_optimal
 from journeyman.apprentice.regret import (
     action_gaps,
@@ -18,11 +17,9 @@ __all__ = [
     "Apprentice",
     "Bound",
     "Certificate",
-    "Forecast",
     "action_gaps",
     "all_bounds",
     "certify",
-    "demonstrations_needed",
     "eig_min",
     "expected_return",
     "expected_steps",

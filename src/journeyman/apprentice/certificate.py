@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from journeyman.apprentice.certificate_text import certificate_text
-from journeyman.apprentice.effective import effective_size_of, upper_bound
+from journeyman.apprentice.effective_size import effective_size_of, upper_bound
 from journeyman.apprentice.failures import StateContribution, checked_scope, failures_of, top_states_of
 from journeyman.apprentice.policies import APPRENTICES, checked_epsilon
 from journeyman.apprentice.sample_sets import SampleSet, halves, sample_set
 from journeyman.apprentice.sensitivity import ExpertSensitivity, expert_sensitivity
 from journeyman.apprentice.verdict import Claim, Estimate, assumptions, checked_share, verdict_of
-from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior, checked_posterior, weighted_quantile
 from journeyman.types import AnyArray, read_only
 
@@ -96,31 +95,31 @@ class Certificate:
 
 def certify(
     posterior: Posterior,
-    policy: ArrayLike | None,
     epsilon: float,
     delta: float,
     *,
+    policy: ArrayLike | None = None,
+    apprentice: str = DEFAULT_APPRENTICE,
     confidence: float = 0.95,
     scope: str = "initial",
-    choose: str | None = None,
 ) -> Certificate:
     """Certify a policy, or choose one on half of the samples and certify it on the other half.
 
     Parameters
     ----------
-    policy
-        `[S]` actions or `[S, A]` probabilities. It must not have been chosen by looking at these samples: give None for
-        that, and say how in `choose`.
     epsilon
         Regret that is too much, in units of the reward.
     delta
         Chance of it that is acceptable.
+    policy
+        `[S]` actions or `[S, A]` probabilities. It must not have been chosen by looking at these samples: leave it out
+        for that.
+    apprentice
+        A key of `APPRENTICES`: how to choose a policy, where none is given.
     confidence
         Of the upper bound: how seldom bad luck of the sampler may make it too low.
     scope
         "initial": regret from the initial distribution. "every_state": a guarantee for every state to start from.
-    choose
-        A key of `APPRENTICES`, where `policy` is None; default "expected_return".
 
     Returns
     -------
@@ -130,20 +129,17 @@ def certify(
     epsilon, delta = checked_epsilon(epsilon), checked_share(delta, "delta", "It is the chance of failure you accept.")
     confidence = checked_share(confidence, "confidence", "0.95 is usual.")
     checked_scope(scope)
-    if policy is not None and choose is not None:
-        raise InputError(
-            f"policy must be None if choose says how to find one, got both ({choose!r}). Drop one of them."
-        )
+    choice = APPRENTICES.find(apprentice)
     samples = sample_set(checked_posterior(posterior))
     source, doubts = "given", posterior.warnings
     if policy is None:
-        source = checked_apprentice(choose or DEFAULT_APPRENTICE)
+        source = apprentice
         split = halves(samples)
         if split is None:
             doubts = (*doubts, CANNOT_SPLIT)
             split = samples, samples
         first, samples = split
-        policy = APPRENTICES[source].policy_fn(first.posterior, epsilon)
+        policy = choice.policy_fn(first.posterior, epsilon)
     return _certificate(samples, read_only(policy), source, Claim(epsilon, delta, confidence), scope, doubts)
 
 
@@ -196,10 +192,3 @@ def atom_error(posterior: Posterior) -> float:
     if posterior.diagnostics.error_bound is not None:
         return posterior.diagnostics.error_bound
     return 2.0 * posterior.problem.beta * float(posterior.counts.sum()) * float(posterior.tie_margins.max())
-
-
-def checked_apprentice(name: str) -> str:
-    """Return a key of `APPRENTICES`, or say which there are."""
-    if name not in APPRENTICES:
-        raise InputError(f"choose must be one of {', '.join(APPRENTICES)}, got {name!r}. Leave it out for the first.")
-    return name

@@ -16,6 +16,7 @@ from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError
 from journeyman.inference.posterior import TIE_TOLERANCE, Posterior
 from journeyman.mdp import solve
+from journeyman.registry import Registry
 from journeyman.types import IntArray
 
 
@@ -92,14 +93,19 @@ class Apprentice:
     policy_fn: Callable[[Posterior, float], IntArray]
 
 
-APPRENTICES: dict[str, Apprentice] = {
-    "expected_return": Apprentice(
-        "optimal for the posterior-mean reward: the largest expected return",
-        lambda posterior, _: expected_return(posterior),
-    ),
-    "most_likely_optimal": Apprentice(
-        "in each state the action that is most likely to be optimal",
-        lambda posterior, _: most_likely_optimal(posterior),
-    ),
-    "least_risky": Apprentice("the smallest chance found of a regret of epsilon or more", least_risky),
-}
+APPRENTICES: Registry[Apprentice] = Registry(
+    "an apprentice",
+    "journeyman.apprentices",
+    Apprentice,
+    {
+        "expected_return": Apprentice(
+            "optimal for the posterior-mean reward: the largest expected return",
+            lambda posterior, _: expected_return(posterior),
+        ),
+        "most_likely_optimal": Apprentice(
+            "in each state the action that is most likely to be optimal",
+            lambda posterior, _: most_likely_optimal(posterior),
+        ),
+        "least_risky": Apprentice("the smallest chance found of a regret of epsilon or more", least_risky),
+    },
+)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from journeyman.apprentice.effective import effective_size_of
+from journeyman.apprentice.effective_size import effective_size_of
 from journeyman.apprentice.sample_sets import SampleSet
 from journeyman.experts import ExpertModel, as_expert_model
 from journeyman.inference.likelihood import log_likelihoods

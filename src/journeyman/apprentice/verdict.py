@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from journeyman.apprentice.effective import size_needed, upper_bound
+from journeyman.apprentice.effective_size import size_needed, upper_bound
 from journeyman.apprentice.failures import StateContribution
 from journeyman.checks import real_number
 from journeyman.errors import InputError

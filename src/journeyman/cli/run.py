@@ -62,7 +62,9 @@ def run(
     ] = None,
     asking: Annotated[
         list[str] | None,
-        typer.Option("--acquisition-set", metavar="KEY=VALUE", help="Option of the function, such as scope=joint."),
+        typer.Option(
+            "--acquisition-set", metavar="KEY=VALUE", help="Option of the function, such as components=joint."
+        ),
     ] = None,
     stop: Annotated[bool, typer.Option(help="Whether to stop when the goal is reached.")] = True,
     threads: Threads = None,

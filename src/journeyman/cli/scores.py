@@ -24,10 +24,10 @@ Then every state gets a score, and the best one would be asked next.
 EPILOG = (
     "Examples: [bold]journeyman scores random-10x10 --acquisition pac_eig --demos 20 --seed 3 --png scores.png[/] maps "
     "the information about the apprentice's mistakes. [bold]journeyman scores jail --acquisition reward_eig --query "
-    "trajectory --length 8[/] rates whole trajectories. [bold]journeyman scores random-8x8 --set scope=joint --set "
-    "edges=0,1 --set occupancy=false[/] is the formula as printed in the paper. Functions: random, action_entropy, "
-    "policy_entropy, active_var, reward_eig, pac_eig, regret_eig, ir_eig, expected_regret, optimal_action_value, "
-    "regret_pac."
+    "trajectory --length 8[/] rates whole trajectories. [bold]journeyman scores random-8x8 --set components=joint "
+    "--set edges=0,1 --set occupancy=false[/] is the formula as printed in the paper. Functions: random, "
+    "action_entropy, policy_entropy, active_var, reward_eig, pac_eig, regret_eig, ir_eig, expected_regret, "
+    "optimal_action_value, regret_pac."
 )
 ASKERS = ("random", "best")
 
@@ -49,7 +49,9 @@ def scores(
     option: WorldOptions = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Option of the function, such as scope=joint or edges=0,1."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Option of the function, such as components=joint or edges=0,1."
+        ),
     ] = None,
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")] = None,
     threads: Threads = None,
@@ -57,13 +59,13 @@ def scores(
 ) -> None:
     """Simulate demonstrations, score all states, show the map, and perhaps draw a picture too."""
     from journeyman.acquisition import score
-    from journeyman.acquisition.registry import check_options
+    from journeyman.acquisition.registry import check_acquisition_options
     from journeyman.report.drawing.maps import checked_picture_path, save_figure
     from journeyman.report.scores.score_map import ScoreMap, score_figure, score_record
     from journeyman.worlds import make_world
 
     chosen = parse_scoring_options(settings or [])
-    check_options(acquisition, chosen)
+    check_acquisition_options(acquisition, chosen)
     if png is not None:
         checked_picture_path(png)
     if ask not in ASKERS:

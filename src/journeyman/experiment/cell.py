@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
-from journeyman.acquisition import find_acquisition
+from journeyman.acquisition import ACQUISITIONS
 from journeyman.inference import find_method
 from journeyman.inference.particles import SMCSettings
 from journeyman.learner import LearnerSettings
@@ -123,8 +123,8 @@ def option_names(world: str) -> tuple[str, ...]:
 
 
 def _acquisition_options(settings: LearnerSettings) -> dict[str, Any]:
-    known = find_acquisition(settings.acquisition)
-    return _filled(known.rate_fn, known.options, settings.acquisition_options)
+    known = ACQUISITIONS.find(settings.acquisition)
+    return known.with_old_names(_filled(known.rate_fn, known.options, settings.acquisition_options))
 
 
 def _inference_options(settings: LearnerSettings) -> dict[str, Any]:

@@ -141,7 +141,9 @@ def _choice(entry: Any, key: str, what: str, registry: Mapping[str, Any]) -> Cho
 def _option_names(key: str, name: str) -> tuple[str, ...]:
     if key == "worlds":
         return option_names(name)
-    return ACQUISITIONS[name].options if key == "acquisitions" else find_method(name).options
+    if key == "acquisitions":
+        return (*ACQUISITIONS[name].options, *ACQUISITIONS[name].renamed.values())
+    return find_method(name).options
 
 
 def _default_label(name: str, options: Mapping[str, Any]) -> str:

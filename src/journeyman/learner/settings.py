@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from journeyman.acquisition import ACQUISITIONS, default_acquisition, find_acquisition
-from journeyman.acquisition.registry import check_options
-from journeyman.acquisition.scoring import checked_costs
-from journeyman.apprentice.certificate import checked_apprentice
-from journeyman.apprentice.effective import size_needed
+from journeyman.acquisition import ACQUISITIONS, default_acquisition
+from journeyman.acquisition.registry import check_acquisition_options
+from journeyman.acquisition.scoring import check_kind, checked_costs
+from journeyman.apprentice import APPRENTICES
+from journeyman.apprentice.effective_size import size_needed
 from journeyman.apprentice.failures import checked_scope
 from journeyman.apprentice.policies import checked_epsilon
 from journeyman.apprentice.verdict import checked_share
@@ -103,6 +103,8 @@ class LearnerSettings:
         default_acquisition(self.goal)
         for name in ("acquisition_options", "inference_options", "goal_options"):
             checked[name] = {key: plain(value, key) for key, value in dict(getattr(self, name)).items()}
+        known = ACQUISITIONS.find(self.acquisition or default_acquisition(self.goal))
+        checked["acquisition_options"] = known.with_present_names(cast(dict[str, Any], checked["acquisition_options"]))
         if self.costs is not None:
             checked["costs"] = _listed_costs(self.costs)
         for name, value in checked.items():
@@ -112,7 +114,7 @@ class LearnerSettings:
         self._check_goal()
 
     def _check_names(self) -> None:
-        check_options(self.acquisition, dict(self.acquisition_options))
+        check_acquisition_options(self.acquisition, self.acquisition_options)
         known = find_method(self.inference).options
         for option in self.inference_options:
             if option not in known:
@@ -123,17 +125,13 @@ class LearnerSettings:
         if self.is_smc:
             given = dict(self.inference_options)
             SMCSettings(**(given if "num_particles" in given else {**given, "num_particles": self.num_particles}))
-        checked_apprentice(self.apprentice)
+        APPRENTICES.find(self.apprentice)
         checked_scope(self.scope)
 
     def _check_query(self) -> None:
         if self.query not in KINDS:
             raise InputError(f"query must be one of {', '.join(KINDS)}, got {self.query!r}. Leave it out for 'state'.")
-        if self.query not in find_acquisition(self.acquisition).kinds:
-            able = [name for name, acquisition in ACQUISITIONS.items() if self.query in acquisition.kinds]
-            raise UnsupportedError(
-                f"{self.acquisition!r} cannot rate {self.query} queries. These can: {', '.join(able)}."
-            )
+        check_kind(self.acquisition, self.query)
         if self.query == "trajectory":
             length = whole_number(self.length, "the length of trajectory queries", 1, "Say length=.")
             object.__setattr__(self, "length", length)

@@ -22,12 +22,12 @@ def certificate_of(posterior: Posterior, settings: LearnerSettings, policy: AnyA
     """Certify a policy that other samples chose, or one chosen on half of these."""
     return certify(
         posterior,
-        policy,
         settings.epsilon,
         settings.delta,
+        policy=policy,
+        apprentice=settings.apprentice,
         confidence=settings.confidence,
         scope=settings.scope,
-        choose=settings.apprentice if policy is None else None,
     )
 
 

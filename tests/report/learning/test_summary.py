@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from report.learners import grid_learner, grid_summary, plain_summary
 
+from journeyman.acquisition import Acquisition
+from journeyman.acquisition.entropy import rate_random
 from journeyman.apprentice.certificate_text import HEADLINES
 from journeyman.experts import Question
 from journeyman.learner import ActiveLearner, Query
@@ -68,12 +70,15 @@ def test_the_numbers_are_those_of_the_learner():
         (2.0, 1.0, "reward", [3], "highest score: 2 of reward, 2 times the median"),
         (0.5, None, "nats", [3], "adds most to what still waits: 0.5 nats"),
         (0.5, None, "nats", [2, 3], "2 of 2 chosen together; adds 0.5 nats"),
-        (0.0, 0.0, "", [3], "chosen by chance"),
+        (0.5, 0.1, "bits", [3], "highest score: 0.5 bits, 5 times the median"),
+        (0.5, 0.1, "", [3], "highest score: 0.5, 5 times the median"),
     ],
 )
 def test_why_a_query_was_asked(score, median, unit, ids, expected):
     ask = {"queries": [{"id": i} for i in ids], "scores": {"median": median}}
-    assert reason_of(Query(3, 0, "state", None, score, ""), ask, unit) == expected
+    query = Query(3, 0, "state", None, score, "")
+    assert reason_of(query, ask, Acquisition("", rate_random, unit)) == expected
+    assert reason_of(query, ask, Acquisition("", rate_random, unit, is_by_chance=True)) == "chosen by chance"
 
 
 def test_true_regret_of_the_best_policy_is_zero_and_of_the_worst_the_gap():

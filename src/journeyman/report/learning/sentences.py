@@ -37,7 +37,7 @@ def goal_sentence(summary: LearningSummary) -> str:
     """Return what was asked for, and how questions were chosen."""
     settings = summary.settings
     kind = "single actions" if settings.query == "state" else f"trajectories of up to {settings.length} actions"
-    chosen = ACQUISITIONS[settings.acquisition].summary
+    chosen = ACQUISITIONS.find(settings.acquisition).summary
     return f"The expert was asked for {kind}. Questions were chosen by {settings.acquisition}: {chosen}."
 
 

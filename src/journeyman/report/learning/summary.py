@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from journeyman.acquisition import ACQUISITIONS, Scores
+from journeyman.acquisition import ACQUISITIONS, Acquisition, Scores
 from journeyman.apprentice import Certificate
 from journeyman.apprentice.failures import failures_of
 from journeyman.demonstrations import Demonstration
@@ -204,21 +204,22 @@ def _asked(learner: ActiveLearner) -> tuple[Asked, ...]:
     answers = learner.answers
     asks = [event.payload for event in learner.events if event.name == "ask"]
     facts = {record["id"]: payload for payload in asks for record in payload["queries"]}
-    unit = ACQUISITIONS[learner.settings.acquisition].unit
+    acquisition = ACQUISITIONS.find(learner.settings.acquisition)
     return tuple(
-        Asked(query, learner.status(query), answers.get(query.id), reason_of(query, facts[query.id], unit))
+        Asked(query, learner.status(query), answers.get(query.id), reason_of(query, facts[query.id], acquisition))
         for query in learner.queries
     )
 
 
-def reason_of(query: Query, ask: Any, unit: str) -> str:
-    """Say why a query was chosen, given the payload of its ask event and the unit of its score."""
+def reason_of(query: Query, ask: Any, acquisition: Acquisition) -> str:
+    """Say why a query was chosen, given the payload of its ask event and the function that rated it."""
     together: Sequence[Any] = ask["queries"]
     median = ask["scores"].get("median")
-    if not unit:
+    if acquisition.is_by_chance:
         return "chosen by chance"
     value = plain_number(query.score)
-    amount = f"{value} nats" if unit == "nats" else f"{value} of reward"
+    unit = "of reward" if acquisition.unit == "reward" else acquisition.unit
+    amount = f"{value} {unit}".rstrip()
     if len(together) > 1:
         place = 1 + [record["id"] for record in together].index(query.id)
         return f"{place} of {len(together)} chosen together; adds {amount}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROUNDING = 1e-12
-UNITS = {"nats": "nats", "reward": "units of reward", "": "no unit"}
+UNITS = {"reward": "units of reward", "": "no unit"}  # others are words already
 SCALES = {1.0: "", 1e3: "thousandths of ", 1e6: "millionths of "}
 BEST: dict[str, Any] = {"linestyle": "none", "marker": "*", "color": "#d1495b", "markeredgecolor": "white", "zorder": 6}
 ASKED: dict[str, Any] = {"linestyle": "none", "marker": "s", "color": "#2a9d8f", "zorder": 6}
@@ -77,9 +77,14 @@ def scaled_scores(values: FloatArray) -> FloatArray:
     return np.where(np.isfinite(clean), clean * scale_of(values), np.nan)
 
 
+def plain_unit(unit: str) -> str:
+    """Return the unit of an acquisition function in words."""
+    return UNITS.get(unit, unit)
+
+
 def unit_words(scores: Scores) -> str:
     """Return the unit of scaled scores in words, such as "thousandths of nats"."""
-    return f"{SCALES[scale_of(scores.values)]}{UNITS[scores.unit]}"
+    return f"{SCALES[scale_of(scores.values)]}{plain_unit(scores.unit)}"
 
 
 def score_figure(found: ScoreMap) -> "Figure":

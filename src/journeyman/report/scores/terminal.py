@@ -6,10 +6,10 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from journeyman.acquisition import find_acquisition
+from journeyman.acquisition import ACQUISITIONS
 from journeyman.report.drawing.marks import has_initial_marks, has_row_numbering
 from journeyman.report.drawing.terminal_grid import MIN_CELL, cell_style, fitting_cell_width, glyphs_of, grid_lines
-from journeyman.report.scores.score_map import UNITS, ScoreMap
+from journeyman.report.scores.score_map import ScoreMap, plain_unit
 from journeyman.report.world.terminal import definitions
 from journeyman.wording import counted, listed, plain_number, signed_number
 
@@ -109,8 +109,8 @@ def _facts(found: ScoreMap) -> dict[str, str]:
     spread = (
         "" if scores.standard_error is None else f" (standard error {plain_number(float(scores.standard_error[best]))})"
     )
-    unit, number = UNITS[scores.unit], plain_number(float(scores.values[best]))
-    rows = {"score": f"{find_acquisition(scores.name).summary}, in {unit}"}
+    unit, number = plain_unit(scores.unit), plain_number(float(scores.values[best]))
+    rows = {"score": f"{ACQUISITIONS.find(scores.name).summary}, in {unit}"}
     rows["ask next"] = f"state {mdp.state_name(best)}: {number} {unit if scores.unit else ''}{spread}".rstrip()
     is_tied = np.isclose(scores.values[found.order], scores.values[best], rtol=1e-9, atol=1e-12)
     if is_tied.sum() > 1:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta as beta_distribution, binom
 
-from journeyman.apprentice.effective import effective_size_of, size_needed, upper_bound
+from journeyman.apprentice.effective_size import effective_size_of, size_needed, upper_bound
 from journeyman.apprentice.sample_sets import SampleSet, halves, sample_set
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.inference.posterior import Posterior

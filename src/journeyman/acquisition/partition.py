@@ -1,4 +1,4 @@
-"""Classes of samples: what an answer should tell apart.
+"""Partition of samples into classes: what an answer should tell apart.
 
 Information about the reward itself puts each sample into a class of its own. Information about a coarser thing, such as
 whether the apprentice is nearly right, puts all samples into one class that agree on it.
@@ -13,7 +13,7 @@ from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class Partition:
     """Labels of M samples, numbered from 0.
 
     Parameters
@@ -32,14 +32,14 @@ class Classes:
         """Number of classes, `[S]` or `[1]`."""
         return np.asarray(self.labels.max(axis=1) + 1)
 
-    def at(self, states: IntArray) -> "Classes":
+    def at(self, states: IntArray) -> "Partition":
         """Return the classes for these states only, in this order."""
-        return self if len(self.labels) == 1 else Classes(self.labels[states], self.is_identity)
+        return self if len(self.labels) == 1 else Partition(self.labels[states], self.is_identity)
 
 
-def each_sample(num_samples: int) -> Classes:
+def each_sample(num_samples: int) -> Partition:
     """Return the finest classes: every sample is its own."""
-    return Classes(np.arange(num_samples)[None], is_identity=True)
+    return Partition(np.arange(num_samples)[None], is_identity=True)
 
 
 def refined(labels: IntArray, more: AnyArray) -> IntArray:
