@@ -10,7 +10,7 @@ from journeyman.errors import InputError, UnsupportedError
 from journeyman.experiment import METRICS, Choice, QueryKind, Sweep, load_sweep, sweep_from_toml
 from journeyman.experiment.cell import option_names
 from journeyman.experiment.spec_file import sweep_from_record
-from journeyman.inference import INFERENCE, find_method
+from journeyman.inference import INFERENCE
 from journeyman.worlds import WORLDS
 
 TOML = """
@@ -288,7 +288,7 @@ RECORDS = st.fixed_dictionaries(
         "acquisitions": entries(ACQUISITIONS, lambda name: ACQUISITIONS[name].options),
     },
     optional={
-        "inference": entries(INFERENCE, lambda name: find_method(name).options),
+        "inference": entries(INFERENCE, lambda name: INFERENCE.find(name).options),
         "queries": st.lists(st.one_of(st.just("state"), st.fixed_dictionaries({"kind": JUNK, "length": JUNK}), JUNK)),
         "metrics": st.lists(st.one_of(st.sampled_from(list(METRICS)), JUNK)),
         "epsilon": JUNK,

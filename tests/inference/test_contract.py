@@ -8,7 +8,7 @@ from inference import twins
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, UnsupportedError
-from journeyman.inference import INFERENCE, Method, Posterior, find_method, infer
+from journeyman.inference import INFERENCE, Method, Posterior, infer
 from journeyman.problem import Problem
 from journeyman.rewards import Normal
 from journeyman.worlds import make_world
@@ -118,7 +118,7 @@ def test_methods_are_described(method):
     assert "\n" not in entry.summary
     assert "seed" not in entry.options
     assert entry.infer_fn.__doc__
-    assert find_method(method) is entry
+    assert INFERENCE.find(method) is entry
 
 
 @pytest.mark.parametrize("method", INFERENCE)
@@ -135,7 +135,9 @@ def test_a_seed_gives_the_same_on_any_number_of_threads(method):
 
 def test_unknown_methods_and_options_get_a_suggestion():
     problem = make_world("jail", 0).problem
-    with pytest.raises(InputError, match=r"method must be one that exists, got 'policywlak'. Did you mean 'policywalk"):
+    with pytest.raises(
+        InputError, match=r"an inference method must be one that exists, got 'policywlak'. Did you mean 'policywalk"
+    ):
         infer(problem, (), "policywlak")
     with pytest.raises(InputError, match="Choose from: enumerate, policywalk, valuewalk, smc"):
         infer(problem, (), "magic")

@@ -112,7 +112,7 @@ def test_unrolled_repeats_the_reward_at_every_time(model):
         (lambda: LinearFeatures(np.ones((0, 2)), SIZE), r"at least one state and one parameter, got shape \(0, 2\)"),
         (lambda: LinearFeatures(np.ones((2, 0)), SIZE), r"got shape \(2, 0\)"),
         (lambda: LinearFeatures(np.ones((2, 2)), SIZE), "one row for each of the 3 states, got 2"),
-        (lambda: PerState(3), r"must be made for an MDP, got int. Give the FiniteMDP, as in PerState\(mdp\)"),
+        (lambda: PerState(3), r"must be made for an MDP, got int. Give the FiniteMDP: PerState\(mdp\)"),
         (lambda: LinearFeatures([["a"]], SIZE), "features must be numbers"),
         (lambda: LinearFeatures([[1.0], [1.0, 2.0]], SIZE), "features must be a regular array"),
         (lambda: LinearFeatures(np.where(np.eye(3), np.nan, 0), SIZE), "finite, got nan at state 0, parameter 0"),

@@ -173,13 +173,13 @@ def test_bad_seeds(name, seed):
     [("jial", "jail"), ("random-8x9", "random-8x8"), ("lopes-twostate", "lopes-two-state"), ("Jail", "jail")],
 )
 def test_a_typo_gets_a_suggestion(typo, meant):
-    with pytest.raises(InputError, match=rf"world must be one that exists, got '{typo}'\. Did you mean '{meant}'\?"):
+    with pytest.raises(InputError, match=rf"a world must be one that exists, got '{typo}'\. Did you mean '{meant}'\?"):
         make_world(typo)
 
 
 @pytest.mark.parametrize("nonsense", ["", "frozen lake", 5, None])
 def test_an_unknown_world_lists_all(nonsense):
-    with pytest.raises(InputError, match=f"Choose from {', '.join(WORLDS)}"):
+    with pytest.raises(InputError, match=f"Choose from: {', '.join(WORLDS)}"):
         make_world(nonsense)
 
 

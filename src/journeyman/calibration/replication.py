@@ -20,7 +20,7 @@ from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError
 from journeyman.experts import SimulatedExpert, questions_at
-from journeyman.inference import Posterior, find_method, infer
+from journeyman.inference import INFERENCE, Posterior, infer
 from journeyman.mdp import solve_batch
 from journeyman.problem import Problem
 from journeyman.types import FloatArray, IntArray
@@ -140,7 +140,7 @@ def _inferred(
         posterior = infer(problem, answers, spec.method, seed=seed, num_threads=1, **options)
         table = quantities(problem, posterior.counts, policy, spec.parameters, posterior.theta, posterior.values)
         worth = None if posterior.chains is None else effective_draws(posterior, table)
-        if worth is None or worth >= spec.num_draws or "num_draws" not in find_method(spec.method).options:
+        if worth is None or worth >= spec.num_draws or "num_draws" not in INFERENCE.find(spec.method).options:
             break
         assert posterior.chains is not None
         options["num_draws"] = 2 * options.get("num_draws", posterior.chains[1] * options.get("thin", 1))

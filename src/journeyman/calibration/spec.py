@@ -13,7 +13,7 @@ import numpy as np
 from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import KINDS, Boltzmann
-from journeyman.inference import find_method
+from journeyman.inference import INFERENCE
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete
 from journeyman.types import FloatArray
@@ -79,7 +79,7 @@ class CalibrationSpec:
         if not (factor > 0 and math.isfinite(factor)):
             raise InputError(f"assumed_beta_factor must be positive and finite, got {factor}. 1 assumes what is true.")
         object.__setattr__(self, "assumed_beta_factor", factor)
-        method = find_method(self.method)
+        method = INFERENCE.find(self.method)
         for option in self.method_options:
             if option not in method.options:
                 raise InputError(

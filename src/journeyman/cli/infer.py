@@ -86,9 +86,9 @@ def infer(
 
 def checked_settings(method: str, pairs: list[str]) -> dict[str, Any]:
     """Return KEY=VALUE texts as options of a method that exists; `infer` itself checks their names."""
-    from journeyman.inference import find_method
+    from journeyman.inference import INFERENCE
 
-    find_method(method)
+    INFERENCE.find(method)
     return parse_settings(pairs)
 
 

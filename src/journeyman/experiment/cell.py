@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from journeyman.acquisition import ACQUISITIONS
-from journeyman.inference import find_method
+from journeyman.inference import INFERENCE
 from journeyman.inference.particles import SMCSettings
 from journeyman.learner import LearnerSettings
 from journeyman.learner.settings import plain
@@ -130,7 +130,7 @@ def _acquisition_options(settings: LearnerSettings) -> dict[str, Any]:
 def _inference_options(settings: LearnerSettings) -> dict[str, Any]:
     if settings.is_smc:
         return asdict(SMCSettings(**{**settings.inference_options, "num_particles": settings.num_particles}))
-    method = find_method(settings.inference)
+    method = INFERENCE.find(settings.inference)
     return _filled(method.infer_fn, method.options, settings.inference_options)
 
 

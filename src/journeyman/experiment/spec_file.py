@@ -24,7 +24,7 @@ from journeyman.errors import InputError
 from journeyman.experiment.cell import Choice, QueryKind, option_names
 from journeyman.experiment.spec import Sweep
 from journeyman.experiment.suggestions import check_keys, checked_name, did_you_mean
-from journeyman.inference import INFERENCE, find_method
+from journeyman.inference import INFERENCE
 from journeyman.learner.settings import plain
 from journeyman.worlds import WORLDS
 
@@ -143,7 +143,7 @@ def _option_names(key: str, name: str) -> tuple[str, ...]:
         return option_names(name)
     if key == "acquisitions":
         return (*ACQUISITIONS[name].options, *ACQUISITIONS[name].renamed.values())
-    return find_method(name).options
+    return INFERENCE.find(name).options
 
 
 def _default_label(name: str, options: Mapping[str, Any]) -> str:

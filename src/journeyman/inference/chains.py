@@ -1,6 +1,7 @@
 """What samplers of chains take and give: settings, draws, diagnostics."""
 
 import difflib
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,6 +77,11 @@ def chain_settings(preset: str | None, *changes: Any, defaults: ChainSettings = 
             f"thin must be at most num_draws ({checked.num_draws}), got {checked.thin}. Nothing would be left."
         )
     return checked
+
+
+def longer_chains(options: Mapping[str, Any], factor: int) -> dict[str, Any]:
+    """Return the options of chains with `factor` times as many draws."""
+    return {**options, "num_draws": factor * int(options.get("num_draws") or DEFAULTS.num_draws)}
 
 
 def thinned(chains: Chains, thin: int) -> Chains:

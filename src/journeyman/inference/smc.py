@@ -11,8 +11,9 @@ With a Discrete prior there is nothing to move: reweighting alone is exact.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,16 @@ from journeyman.threads import resolve_num_threads
 from journeyman.types import AnyArray, FloatArray, IntArray
 
 Report = Callable[[float], None]
+SPARE_PARTICLES = 1.5  # some ancestors of particles are doubles
+SNAPSHOT_ARRAYS = ("positions", "values", "policies", "moved_counts", "counts", "log_weights")
+SNAPSHOT_NUMBERS = ("num_stages", "moved_log_evidence", "seconds")
+
+
+class Snapshot(NamedTuple):
+    """State of an incremental method: facts are plain data that JSON can hold, arrays have names and no objects."""
+
+    facts: dict[str, Any]
+    arrays: dict[str, AnyArray]
 
 
 def refusal(problem: Problem) -> str | None:
@@ -185,6 +196,47 @@ def _stage_size(log_weights: FloatArray, wanted: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if effective_size(np.exp(middle) * log_weights) >= wanted else (low, middle)
     return float(np.exp(low))
+
+
+def sized_options(options: Mapping[str, Any], num_independent: float) -> dict[str, Any]:
+    """Return the options with enough particles, where their number is not given, to be worth so many draws."""
+    if "num_particles" in options:
+        return dict(options)
+    usual = SMCSettings()
+    chain_length = whole_number(options.get("chain_length", usual.chain_length), "chain_length", 1)
+    needed = int(np.ceil(SPARE_PARTICLES * chain_length * num_independent))
+    return {**options, "num_particles": max(usual.num_particles, needed)}
+
+
+def longer_options(options: Mapping[str, Any], factor: int) -> dict[str, Any]:
+    """Return the options with `factor` times as many particles."""
+    return {**options, "num_particles": factor * int(options.get("num_particles", SMCSettings.num_particles))}
+
+
+def to_snapshot(particles: Particles) -> Snapshot:
+    """Return particles as plain data and arrays, bit by bit."""
+    facts = {name: getattr(particles, name) for name in SNAPSHOT_NUMBERS} | {"moves": particles.moves._asdict()}
+    return Snapshot(facts, {name: np.array(getattr(particles, name)) for name in SNAPSHOT_ARRAYS})
+
+
+def from_snapshot(problem: Problem, snapshot: Snapshot, *, seed: int = 0, **settings: Any) -> Particles:
+    """Return the particles that a snapshot holds."""
+    arrays: dict[str, Any] = {name: np.ascontiguousarray(snapshot.arrays[name]) for name in SNAPSHOT_ARRAYS}
+    num_states = problem.mdp.num_states
+    if arrays["values"].shape[1:] != (num_states,):
+        raise InputError(
+            f"a snapshot must belong to its problem of {num_states} states, got values of shape "
+            f"{arrays['values'].shape}. Restore without it: snapshot=None."
+        )
+    return Particles(
+        target=None if problem.prior.is_discrete else Target(problem).with_counts(arrays["moved_counts"]),
+        problem=problem,
+        settings=SMCSettings(**settings),
+        seed=seed,
+        moves=Moves(**snapshot.facts["moves"]),
+        **{name: snapshot.facts[name] for name in SNAPSHOT_NUMBERS},
+        **arrays,
+    )
 
 
 def posterior_of(particles: Particles) -> Posterior:

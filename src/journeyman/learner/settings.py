@@ -17,7 +17,7 @@ from journeyman.apprentice.verdict import checked_share
 from journeyman.checks import float_array, real_number, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import KINDS
-from journeyman.inference import find_method
+from journeyman.inference import INFERENCE
 from journeyman.inference.particles import SMCSettings
 from journeyman.problem import Problem
 
@@ -115,7 +115,7 @@ class LearnerSettings:
 
     def _check_names(self) -> None:
         check_acquisition_options(self.acquisition, self.acquisition_options)
-        known = find_method(self.inference).options
+        known = INFERENCE.find(self.inference).options
         for option in self.inference_options:
             if option not in known:
                 raise InputError(
@@ -158,7 +158,7 @@ class LearnerSettings:
             )
         if not problem.queryable.any():
             raise InputError("a problem must have a queryable state to be asked about, got none. Set queryable.")
-        reason = find_method(self.inference).refusal_fn(problem)
+        reason = INFERENCE.find(self.inference).refusal_fn(problem)
         if reason is not None:
             raise UnsupportedError(reason)
         checked_costs(problem, self.costs)

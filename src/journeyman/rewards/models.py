@@ -161,7 +161,7 @@ def LinearFeatures(
 def _checked_size(mdp: HasSize) -> tuple[int, int]:
     if not (hasattr(mdp, "num_states") and hasattr(mdp, "num_actions")):
         raise InputError(
-            f"a reward model must be made for an MDP, got {type(mdp).__name__}. Give the FiniteMDP, as in PerState(mdp)."
+            f"a reward model must be made for an MDP, got {type(mdp).__name__}. Give the FiniteMDP: PerState(mdp)."
         )
     return (
         whole_number(mdp.num_states, "num_states of a reward model", 1),
