@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from journeyman.errors import InputError
 from journeyman.experiment import METRICS, Sweep, SweepReport, run_sweep
-from journeyman.experiment.results import held_in, joined, to_frame, write_table
+from journeyman.experiment.overview import arrow_table
+from journeyman.experiment.results import joined, results_in, to_frame, write_table
 from journeyman.experiment.store import open_store
 from journeyman.experiment.suggestions import checked_name
-from journeyman.experiment.table import arrow_table
 from journeyman.report.drawing.maps import FORMATS
 from journeyman.storage.files import whole_file
 from reproduction.experiments import EXPERIMENTS, INFERENCE, SCALES, sweep_of
@@ -201,7 +201,7 @@ def adopt_tables(tables: str | Path, out: str | Path) -> list[Path]:
     if not files:
         raise InputError(f"tables must be a folder with Parquet files, got none in {str(tables)!r}. Check the path.")
     for file in files:
-        held_in(file)  # says what is wrong before anything is copied
+        results_in(file)  # says what is wrong before anything is copied
     store, adopted = open_store(out), []
     for file in files:
         adopted.append(store.path / "results" / f"adopted-{file.name}")

@@ -20,7 +20,7 @@ from cli.tiny_sweep import TINY
 from journeyman.cli.sweep import checked_workers
 from journeyman.cli.sweep_results import PICTURES
 from journeyman.experiment import METRICS, Sweep, load_sweep, sweep_from_toml, sweep_table
-from journeyman.experiment.results import COLUMNS
+from journeyman.experiment.results import columns
 from journeyman.experiment.store import open_store
 from journeyman.report.drawing.maps import FORMATS
 from journeyman.threads import default_num_threads
@@ -311,7 +311,7 @@ def test_all_results_go_to_a_file(done, tmp_path, ending, is_compact):
     found = pd.read_parquet(tmp_path / name) if ending == "parquet" else pd.read_csv(tmp_path / name)
     table = sweep_table(load_sweep(tmp_path / "tiny.toml"), tmp_path / "runs" / "tiny")
     assert list(found.columns) == list(table.columns)
-    assert set(COLUMNS) < set(found.columns)
+    assert set(columns()) < set(found.columns)
     assert found["sweep"].unique().tolist() == ["tiny"]
     assert found["cell"].tolist() == table["cell"].tolist()
     tolerance = 1e-6 if is_compact else 1e-15

@@ -7,8 +7,7 @@ import pytest
 from experiment.small import one_cell, timeless
 
 from journeyman.experiment import METRICS, Choice, QueryKind, cell_run as cell_run_module
-from journeyman.experiment.cell_run import Checkpoint, Job, advance, events_of
-from journeyman.experiment.checkpoints import load_checkpoint, save_checkpoint
+from journeyman.experiment.cell_run import Checkpoint, Job, advance, events_of, load_checkpoint, save_checkpoint
 from journeyman.storage.workers import do_task
 
 CELL = one_cell(acquisitions=["pac_eig"])

@@ -3,8 +3,7 @@ import pytest
 from experiment.small import one_cell
 
 from journeyman.errors import InputError
-from journeyman.experiment.cell_run import Checkpoint, Job, advance
-from journeyman.experiment.checkpoints import load_checkpoint, save_checkpoint
+from journeyman.experiment.cell_run import Checkpoint, Job, advance, load_checkpoint, save_checkpoint
 
 METRICS = ("truth", "true_regret")
 

@@ -10,7 +10,16 @@ from experiment.small import one_cell
 from journeyman.errors import InputError
 from journeyman.experiment import METRICS, results
 from journeyman.experiment.cell_run import Checkpoint, Job, advance
-from journeyman.experiment.results import COLUMNS, held_in, joined, only_cell, read_table, rows_of, to_frame, write_rows
+from journeyman.experiment.results import (
+    columns,
+    joined,
+    only_cell,
+    read_table,
+    results_in,
+    rows_of,
+    to_frame,
+    write_rows,
+)
 
 CELL = one_cell(acquisitions=[{"name": "reward_eig", "label": "Reward-EIG"}])
 ALL = tuple(METRICS)
@@ -35,7 +44,7 @@ def test_rows_come_back_as_they_were(rows, path):
 
 def test_every_row_says_which_cell_it_belongs_to(path):
     frame = to_frame(read_table(path))
-    assert list(frame.columns) == list(COLUMNS)
+    assert list(frame.columns) == list(columns())
     first = frame.iloc[0]
     assert (first["cell"], first["world"], first["world_name"], first["seed"]) == (CELL.id, "4x4", "random-grid", 0)
     assert (first["query"], first["inference"]) == ("state", CELL.inference.label)
@@ -50,7 +59,7 @@ def test_types_of_columns(path):
     assert frame["state"].dtype == frame["num_shown"].dtype == pd.Int64Dtype()
     assert frame["certificate_holds"].dtype == pd.BooleanDtype()
     assert frame["state"].isna().tolist() == [True, False, False, False]
-    numbers = [name for name, kind in COLUMNS.items() if kind == results.NUMBERS]
+    numbers = [name for name, kind in columns().items() if kind == results.NUMBERS]
     assert set(frame[numbers].dtypes) == {np.dtype(np.float64)}
     assert all(isinstance(word, str) for word in frame["warnings"])
 
@@ -73,11 +82,11 @@ def test_nan_and_infinity_are_kept(rows, tmp_path):
 
 
 def test_what_a_file_holds(path, rows, tmp_path):
-    assert held_in(path) == {CELL.id: results.Held(3, ALL, path)}
+    assert results_in(path) == {CELL.id: results.StoredResult(3, ALL, path)}
     other = one_cell(seeds=[5])
     table = joined([read_table(path), read_table(path).slice(0, 0), _table_of(other, rows[:2], tmp_path)])
     results.write_table(tmp_path / "many.parquet", table, ("truth",))
-    held = held_in(tmp_path / "many.parquet")
+    held = results_in(tmp_path / "many.parquet")
     assert {cell_id: (found.num_steps, found.metrics) for cell_id, found in held.items()} == {
         CELL.id: (3, ("truth",)),
         other.id: (1, ("truth",)),
@@ -91,7 +100,7 @@ def _table_of(cell, rows, folder):
 
 
 def test_what_is_asked_for_is_there_or_not(path):
-    held = held_in(path)[CELL.id]
+    held = results_in(path)[CELL.id]
     assert held.has(3, ALL)
     assert held.has(2, ("truth",))
     assert not held.has(4, ("truth",))
@@ -102,12 +111,12 @@ def test_what_is_asked_for_is_there_or_not(path):
 def test_a_cell_with_steps_that_are_missing_or_double_counts_as_absent(path, steps):
     table = read_table(path)
     results.write_table(path, pa.concat_tables([table.slice(step, 1) for step in steps] or [table.slice(0, 0)]), ALL)
-    assert held_in(path) == {}
+    assert results_in(path) == {}
 
 
 def test_a_file_without_the_names_of_its_metrics_has_none(path):
     pq.write_table(read_table(path).replace_schema_metadata(None), path)
-    assert held_in(path)[CELL.id].metrics == ()
+    assert results_in(path)[CELL.id].metrics == ()
 
 
 def test_compact_tables_keep_half_the_digits(path, rows):
@@ -122,11 +131,11 @@ def test_compact_tables_keep_half_the_digits(path, rows):
 
 def test_no_table_at_all_is_an_empty_one():
     frame = to_frame(joined([]))
-    assert list(frame.columns) == list(COLUMNS)
+    assert list(frame.columns) == list(columns())
     assert len(frame) == 0
 
 
-@pytest.mark.parametrize("read_fn", [read_table, held_in])
+@pytest.mark.parametrize("read_fn", [read_table, results_in])
 @pytest.mark.parametrize("text", [b"", b"hello", b"PAR1", b"PAR1" + bytes(100) + b"PAR1"])
 def test_what_is_no_table_is_said_with_its_name(path, text, read_fn):
     path.write_bytes(text)
@@ -134,7 +143,7 @@ def test_what_is_no_table_is_said_with_its_name(path, text, read_fn):
         read_fn(path)
 
 
-@pytest.mark.parametrize("read_fn", [read_table, held_in])
+@pytest.mark.parametrize("read_fn", [read_table, results_in])
 def test_a_table_of_somebody_else_is_said(path, read_fn):
     pq.write_table(pa.table({"cell": ["a"], "step": [0]}), path)
     with pytest.raises(InputError, match="it has no column 'world'"):
@@ -147,7 +156,7 @@ def test_a_table_of_somebody_else_is_said(path, read_fn):
 def test_a_part_of_a_file_is_refused(path, share):
     data = path.read_bytes()
     path.write_bytes(data[: int(share * len(data))])
-    for read_fn in (read_table, held_in):
+    for read_fn in (read_table, results_in):
         with pytest.raises(InputError):
             read_fn(path)
 

@@ -9,11 +9,11 @@ from experiment.small import RECORD, assert_same_tables, one_cell, tiny_sweep, u
 from journeyman.errors import InputError
 from journeyman.experiment import cell_run, run_sweep, sweep_status, sweep_table
 from journeyman.experiment.cell_run import Job
+from journeyman.experiment.overview import arrow_table
 from journeyman.experiment.progress import Display
 from journeyman.experiment.results import joined, write_table
 from journeyman.experiment.runner import Runner, jobs_of
 from journeyman.experiment.store import Store, open_store
-from journeyman.experiment.table import arrow_table
 from journeyman.storage.workers import ThisProcess
 
 

@@ -3,8 +3,8 @@ from experiment.small import tiny_sweep
 
 from journeyman.experiment import run_sweep, sweep_status, sweep_table
 from journeyman.experiment.cell_run import Checkpoint, Job, advance
-from journeyman.experiment.results import COLUMNS
-from journeyman.experiment.status import STATUSES
+from journeyman.experiment.overview import STATUSES
+from journeyman.experiment.results import columns
 from journeyman.experiment.store import open_store
 
 SWEEP = tiny_sweep(acquisitions=["random", "reward_eig", "action_entropy", "active_var", "pac_eig"])
@@ -43,7 +43,7 @@ def test_looking_makes_no_folder(tmp_path, look_fn):
 def test_a_table_of_nothing_has_all_columns(tmp_path):
     table = sweep_table(SWEEP, tmp_path)
     assert len(table) == 0
-    assert set(table.columns) == {*COLUMNS, "sweep"}
+    assert set(table.columns) == {*columns(), "sweep"}
 
 
 def test_looking_does_not_get_into_the_way(tmp_path):

@@ -125,7 +125,7 @@ def test_a_table_of_many_cells_counts(store, course, is_compact):
     other = one_cell(seeds=[7])
     for cell in (CELL, other):
         store.finish(Job(cell, 5, ALL), course.rows)
-    parts = [store.table(cell.id, store.held(cell.id)[0]) for cell in (CELL, other)]
+    parts = [store.table(cell.id, store.stored(cell.id)[0]) for cell in (CELL, other)]
     shutil.rmtree(store.path / "results")
     (store.path / "results").mkdir()
     path = store.path / "results" / "all of them.parquet"

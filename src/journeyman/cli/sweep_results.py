@@ -153,9 +153,9 @@ def check_table_options(to: Path | None, is_compact: bool, steps: list[int] | No
 
 def write_results(sweep: "Sweep", spec: Path, out: Path | None, to: Path, *, is_compact: bool) -> int:
     """Write all finished cells to one file, whole or not at all; returns the number of rows."""
+    from journeyman.experiment.overview import arrow_table
     from journeyman.experiment.results import to_frame, write_table
     from journeyman.experiment.store import Store
-    from journeyman.experiment.table import arrow_table
     from journeyman.extras import require
     from journeyman.storage.files import whole_file
 

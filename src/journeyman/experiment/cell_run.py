@@ -5,11 +5,16 @@ bit by bit. Its rows are enough for that, because the expert's answers follow fr
 snapshot of the learner only saves the time of computing the posterior again.
 """
 
+import io
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
@@ -19,10 +24,12 @@ from journeyman.experts import Question
 from journeyman.learner import ActiveLearner, Event
 from journeyman.learner.query import Query, question_text
 from journeyman.mdp import occupancy
+from journeyman.storage.files import whole_file
 from journeyman.storage.workers import is_stop_wanted
 from journeyman.worlds import World
 
 Row = dict[str, Any]
+PLAIN = "plain"  # the array of a checkpoint that holds what is not arrays, as JSON
 
 # The learner that this process had last: a cell mostly comes back to the process that it was in, and its learner need
 # not be restored then. One that is restored goes on the same.
@@ -157,3 +164,32 @@ def next_row(cell: Cell, learner: ActiveLearner, world: World, metrics: Sequence
         "acquisition_seconds": record.acquisition_seconds,
         "warnings": " | ".join(dict.fromkeys([*doubts, *record.warnings])),
     }
+
+
+def save_checkpoint(path: Path, checkpoint: Checkpoint, metrics: tuple[str, ...]) -> None:
+    """Write a checkpoint, whole or not at all."""
+    snapshot = dict(checkpoint.snapshot or {})
+    state = snapshot.pop("state", None)
+    text = json.dumps({"cell": path.stem, "rows": checkpoint.rows, "metrics": metrics, "state": state})
+    arrays: dict[str, Any] = {PLAIN: np.frombuffer(text.encode(), dtype=np.uint8), **snapshot}
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    with whole_file(path, "a checkpoint", advice="Make room, then run the same command again.") as temporary:
+        temporary.write_bytes(buffer.getvalue())
+
+
+def load_checkpoint(path: Path, metrics: tuple[str, ...]) -> Checkpoint:
+    """Return what a file holds; an empty one where there is none, it is damaged, or it lacks some of the metrics.
+
+    Every part of the file has a checksum, so that damage is noticed.
+    """
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
+            arrays = {name: kept[name] for name in kept.files}
+        plain = json.loads(arrays.pop(PLAIN).tobytes())
+        if plain.get("cell", path.stem) != path.stem or not set(metrics) <= set(plain["metrics"]):
+            return Checkpoint()
+        state = plain["state"]
+        return Checkpoint(tuple(plain["rows"]), None if state is None else {"state": state, **arrays})
+    except Exception:  # a damaged file can raise nearly anything; to begin anew loses time, and nothing else
+        return Checkpoint()

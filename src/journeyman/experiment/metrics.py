@@ -1,6 +1,8 @@
 """Metrics: what is measured before the first answer and after each one.
 
-A metric is a function of the learner and its world that gives some columns of the results.
+A metric is a function of the learner and its world that gives some columns of the results. One of your own:
+
+    METRICS.register("answers", Metric("how many answers count", ("num_answers",), lambda learner, world: [3.0]))
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,19 +15,22 @@ from journeyman.apprentice.failures import failures_of
 from journeyman.errors import InputError
 from journeyman.inference import posterior_entropy
 from journeyman.inference.likelihood import log_likelihoods
-from journeyman.inference.posterior import TIE_TOLERANCE
 from journeyman.learner import ActiveLearner
-from journeyman.mdp import evaluate_policy
+from journeyman.registry import Registry
 from journeyman.worlds import World
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: what it says, the columns that it gives, and the function that measures them."""
+    """A metric: what it says, the columns that it gives, the function that measures them, and which of them are truths.
+
+    Columns hold numbers, NaN where one cannot be told, but for `truths`, which hold True and False.
+    """
 
     summary: str
     columns: tuple[str, ...]
     measure_fn: Callable[[ActiveLearner, World], Sequence[float | bool]]
+    truths: tuple[str, ...] = ()
 
 
 def entropies(learner: ActiveLearner, _: World) -> tuple[float, ...]:
@@ -57,11 +62,8 @@ def truth_density(learner: ActiveLearner, world: World) -> tuple[float]:
 
 
 def true_regret(learner: ActiveLearner, world: World) -> tuple[float]:
-    """Return what the apprentice loses under the true reward, from the initial states; 0 where that is rounding."""
-    mdp, values = world.problem.mdp, world.expert.values
-    loss = float(mdp.initial @ (values - evaluate_policy(mdp, learner.apprentice(), world.reward)))
-    finite_q = world.expert.q[np.isfinite(world.expert.q)]
-    return (loss if loss > TIE_TOLERANCE * (1.0 + float(np.abs(finite_q).max())) else 0.0,)
+    """Return what the apprentice loses under the true reward, from the initial states."""
+    return (world.regret(learner.apprentice()),)
 
 
 def believed_regret(learner: ActiveLearner, _: World) -> tuple[float, float]:
@@ -80,7 +82,7 @@ def certificate(learner: ActiveLearner, _: World) -> tuple[float, bool]:
     return found.upper_bound, found.holds
 
 
-METRICS: dict[str, Metric] = {
+BUILT_IN = {
     "entropy": Metric(
         "entropy of the posterior by three estimates",
         ("entropy_evidence", "entropy_knn", "entropy_gaussian"),
@@ -92,9 +94,13 @@ METRICS: dict[str, Metric] = {
         "regret of the apprentice as the posterior sees it", ("expected_regret", "failure_chance"), believed_regret
     ),
     "certificate": Metric(
-        "whether the learner may stop", ("certificate_bound", "certificate_holds"), certificate
+        "whether the learner may stop",
+        ("certificate_bound", "certificate_holds"),
+        certificate,
+        truths=("certificate_holds",),
     ),
-}  # fmt: skip
+}
+METRICS: Registry[Metric] = Registry("a metric", "journeyman.metrics", Metric, BUILT_IN)
 
 
 def columns_of(names: Iterable[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.experiment.cell import Cell, Choice, QueryKind
-from journeyman.experiment.metrics import METRICS
+from journeyman.experiment.metrics import BUILT_IN, METRICS
 from journeyman.experiment.suggestions import checked_name
 from journeyman.worlds import make_world
 
@@ -33,7 +33,7 @@ class Sweep:
     epsilon, delta
         Regret that is too much, and the chance of it that is acceptable.
     metrics
-        Keys of `METRICS`.
+        Keys of `METRICS`; default: those of the package.
     num_histories
         Sampled trajectories per state, where scores are sampled.
     """
@@ -47,7 +47,7 @@ class Sweep:
     inference: tuple[Choice, ...] = (Choice("smc", "smc"),)
     epsilon: float = 0.1
     delta: float = 0.1
-    metrics: tuple[str, ...] = tuple(METRICS)
+    metrics: tuple[str, ...] = tuple(BUILT_IN)
     num_histories: int = 64
 
     def __post_init__(self) -> None:

@@ -23,9 +23,8 @@ from typing import IO, TYPE_CHECKING, Any
 from journeyman.errors import InputError
 from journeyman.experiment import results
 from journeyman.experiment.cell import ID_LENGTH, Cell
-from journeyman.experiment.cell_run import Checkpoint, Job, Row
-from journeyman.experiment.checkpoints import load_checkpoint, save_checkpoint
-from journeyman.experiment.results import Held
+from journeyman.experiment.cell_run import Checkpoint, Job, Row, load_checkpoint, save_checkpoint
+from journeyman.experiment.results import StoredResult
 from journeyman.storage.files import lock, whole_file
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class Store:
     """A folder; it need not be there to be looked at."""
 
     path: Path
-    _seen: dict[Path, tuple[Any, dict[str, Held]]] = field(default_factory=dict, repr=False)
+    _seen: dict[Path, tuple[Any, dict[str, StoredResult]]] = field(default_factory=dict, repr=False)
     _tables: dict[Path, "pa.Table"] = field(default_factory=dict, repr=False)
 
     def result_path(self, cell_id: str) -> Path:
@@ -58,48 +57,48 @@ class Store:
     # What there is
 
     @cached_property
-    def _shared(self) -> dict[str, list[Held]]:
+    def _shared(self) -> dict[str, list[StoredResult]]:
         """Results of cells in files of other names, which may hold many."""
-        found: dict[str, list[Held]] = {}
+        found: dict[str, list[StoredResult]] = {}
         for file in sorted(self.path.glob("results/*.parquet")):
             if not _is_cell_id(file.stem):
-                for cell_id, held in results.held_in(file).items():
-                    found.setdefault(cell_id, []).append(held)
+                for cell_id, stored in results.results_in(file).items():
+                    found.setdefault(cell_id, []).append(stored)
         return found
 
-    def _own(self, cell_id: str) -> Held | None:
+    def _own(self, cell_id: str) -> StoredResult | None:
         """Return what the file of a cell holds; it is looked into again only if it is another one."""
         path = self.result_path(cell_id)
         try:
             found = path.stat()
         except OSError:
             return None
-        mark = found.st_ino, found.st_size, found.st_mtime_ns
-        if path not in self._seen or self._seen[path][0] != mark:
-            self._seen[path] = mark, results.held_in(path)
+        version = found.st_ino, found.st_size, found.st_mtime_ns
+        if path not in self._seen or self._seen[path][0] != version:
+            self._seen[path] = version, results.results_in(path)
         return self._seen[path][1].get(cell_id)
 
-    def held(self, cell_id: str) -> list[Held]:
+    def stored(self, cell_id: str) -> list[StoredResult]:
         """Return all results of a cell: mostly none or one."""
         own = self._own(cell_id)
         return [*([] if own is None else [own]), *self._shared.get(cell_id, [])]
 
-    def found(self, job: Job) -> Held | None:
+    def found(self, job: Job) -> StoredResult | None:
         """Return results of a cell that have all that is asked for, None if there are none."""
-        return next((held for held in self.held(job.cell.id) if held.has(job.num_steps, job.metrics)), None)
+        return next((item for item in self.stored(job.cell.id) if item.has(job.num_steps, job.metrics)), None)
 
-    def longest(self, job: Job) -> Held | None:
+    def longest(self, job: Job) -> StoredResult | None:
         """Return the results of a cell with the most answers, however many are asked for."""
-        usable = [held for held in self.held(job.cell.id) if held.has(0, job.metrics)]
-        return max(usable, key=lambda held: held.num_steps, default=None)
+        usable = [item for item in self.stored(job.cell.id) if item.has(0, job.metrics)]
+        return max(usable, key=lambda item: item.num_steps, default=None)
 
     def is_finished(self, job: Job) -> bool:
         """Whether a cell has all that is asked for."""
         return self.found(job) is not None
 
-    def table(self, cell_id: str, held: Held) -> "pa.Table":
+    def table(self, cell_id: str, stored: StoredResult) -> "pa.Table":
         """Return results of a cell, in the order of its steps."""
-        path = held.path
+        path = stored.path
         if _is_cell_id(path.stem):
             whole = results.read_table(path)
         else:
@@ -123,10 +122,10 @@ class Store:
         """Return where a cell stands: its checkpoint, or results with fewer steps than are asked for now."""
         cell_id = job.cell.id
         begun = load_checkpoint(self.checkpoint_path(cell_id), job.metrics)
-        usable = [held for held in self.held(cell_id) if held.has(begun.num_steps + 1, job.metrics)]
+        usable = [item for item in self.stored(cell_id) if item.has(begun.num_steps + 1, job.metrics)]
         if not usable:
             return begun
-        longest = max(usable, key=lambda held: held.num_steps)
+        longest = max(usable, key=lambda item: item.num_steps)
         return Checkpoint(results.rows_of(self.table(cell_id, longest)))
 
     # Writing
@@ -146,10 +145,10 @@ class Store:
     def _set_aside(self, job: Job, num_steps: int) -> None:
         """Keep older results of a cell, under another name, that have what the new ones do not."""
         old = self._own(job.cell.id)
-        if old is None or Held(num_steps, job.metrics, old.path).has(old.num_steps, old.metrics):
+        if old is None or StoredResult(num_steps, job.metrics, old.path).has(old.num_steps, old.metrics):
             return
         aside = old.path.with_stem("-".join([job.cell.id, str(old.num_steps), *old.metrics]))
-        with whole_file(aside, "results", advice="Make room; run again to go on.") as temporary:
+        with whole_file(aside, "results", advice="Make room; run again to resume.") as temporary:
             shutil.copyfile(old.path, temporary)
         self.__dict__.pop("_shared", None)  # there is a new one
 
@@ -188,11 +187,11 @@ class Store:
         except OSError:
             return False
 
-    def release(self, cell_id: str, held: IO[str]) -> None:
+    def release(self, cell_id: str, lock_file: IO[str]) -> None:
         """Give a cell back that is finished or failed: nobody needs its lock any more."""
         with suppress(OSError):
             (self.path / "locks" / cell_id).unlink()
-        held.close()
+        lock_file.close()
 
 
 def open_store(path: str | Path) -> Store:

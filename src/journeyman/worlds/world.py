@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from journeyman.experts import SimulatedExpert
+from journeyman.mdp import evaluate_policy
 from journeyman.problem import Problem
-from journeyman.types import FloatArray
+from journeyman.types import AnyArray, FloatArray
+
+ROUNDING = 1e-9  # of the largest value: a smaller regret is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,3 +36,10 @@ class World:
     def make_expert(self, seed: int) -> SimulatedExpert:
         """Return the same expert with other noise, and without a memory of what it was asked."""
         return self.expert.with_seed(seed)
+
+    def regret(self, policy: AnyArray) -> float:
+        """Return what a policy loses under the true reward, from the initial states: exactly 0 where it is rounding."""
+        mdp, expert = self.problem.mdp, self.expert
+        loss = float(mdp.initial @ (expert.values - evaluate_policy(mdp, policy, self.reward)))
+        finite_q = expert.q[np.isfinite(expert.q)]
+        return loss if loss > ROUNDING * (1.0 + float(np.abs(finite_q).max())) else 0.0

@@ -20,7 +20,7 @@ from journeyman.report.learning.sentences import (
     short_place,
     verdict_sentences,
 )
-from journeyman.report.learning.summary import point_now, reason_of, starting_point, summarise_learning, true_regret
+from journeyman.report.learning.summary import point_now, reason_of, starting_point, summarise_learning
 from journeyman.worlds import make_world
 
 
@@ -84,9 +84,9 @@ def test_why_a_query_was_asked(score, median, unit, ids, expected):
 def test_true_regret_of_the_best_policy_is_zero_and_of_the_worst_the_gap():
     world = make_world("random-grid", 1, size=3)
     best, worst = solve(world.problem.mdp, world.reward), solve(world.problem.mdp, -world.reward)
-    assert true_regret(world, best.policy) == pytest.approx(0.0, abs=1e-9)
+    assert world.regret(best.policy) == pytest.approx(0.0, abs=1e-9)
     gap = world.problem.mdp.initial @ (best.values + worst.values)
-    assert true_regret(world, worst.policy) == pytest.approx(gap)
+    assert world.regret(worst.policy) == pytest.approx(gap)
 
 
 def test_all_states_abandoned_leaves_a_summary_without_scores():

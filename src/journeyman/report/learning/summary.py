@@ -14,7 +14,6 @@ from journeyman.errors import InputError
 from journeyman.inference import posterior_entropy
 from journeyman.inference.posterior import Posterior
 from journeyman.learner import ActiveLearner, LearnerSettings, Query
-from journeyman.mdp import evaluate_policy
 from journeyman.problem import Problem
 from journeyman.report.learning.identifiability import Identifiability, identifiability
 from journeyman.report.learning.reward import (
@@ -179,15 +178,8 @@ def point_now(learner: ActiveLearner, world: World | None = None) -> Point:
             entropy = posterior_entropy(learner.posterior).nats
         except InputError:  # some methods and priors have none
             entropy = None
-    truth = None if world is None else true_regret(world, learner.apprentice())
+    truth = None if world is None else world.regret(learner.apprentice())
     return Point(len(learner.demonstrations), chance, regret, entropy, truth)
-
-
-def true_regret(world: World, policy: IntArray) -> float:
-    """Return what a policy loses under the true reward, from the initial states; not negative."""
-    mdp = world.problem.mdp
-    loss = mdp.initial @ (world.expert.values - evaluate_policy(mdp, policy, world.reward))
-    return max(0.0, float(loss))
 
 
 def _scores(learner: ActiveLearner) -> tuple[Scores | None, tuple[str, ...]]:

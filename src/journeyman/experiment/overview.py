@@ -1,9 +1,11 @@
-"""The table of a sweep: the results of its cells, as its own spec labels them."""
+"""What there is of a sweep: how each of its cells stands, and the table of its results, as its own spec labels them."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from journeyman.experiment import results
+from journeyman.experiment.cell import Cell
 from journeyman.experiment.cell_run import Job
 from journeyman.experiment.metrics import METRICS, columns_of
 from journeyman.experiment.spec import Sweep
@@ -13,6 +15,37 @@ from journeyman.extras import require
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+STATUSES = ("finished", "running", "begun", "waiting", "failed")
+
+
+@dataclass(frozen=True)
+class CellStatus:
+    """A cell, one of `STATUSES`, how many answers it has, and why it failed."""
+
+    cell: Cell
+    status: str
+    num_steps: int
+    error: str = ""
+
+
+def sweep_status(sweep: Sweep, out: str | Path) -> tuple[CellStatus, ...]:
+    """Return how each cell of a sweep stands, in the order in which they are run."""
+    store = Store(Path(out))
+    return tuple(_status(store, Job(cell, sweep.steps, sweep.metrics)) for cell in sweep.cells())
+
+
+def _status(store: Store, job: Job) -> CellStatus:
+    cell = job.cell
+    stored = store.found(job)
+    if stored is not None:
+        return CellStatus(cell, "finished", stored.num_steps)
+    num_steps = max(0, store.checkpoint(job).num_steps)
+    if store.has_failed(cell.id):
+        return CellStatus(cell, "failed", num_steps, str(store.failure(cell.id)["error"]))
+    if store.is_claimed(cell.id):
+        return CellStatus(cell, "running", num_steps)
+    return CellStatus(cell, "begun" if num_steps else "waiting", num_steps)
 
 
 def sweep_table(sweep: Sweep, out: str | Path) -> "pd.DataFrame":
@@ -39,11 +72,11 @@ def arrow_table(sweep: Sweep, store: Store, *, is_compact: bool = False, has_sho
 
 
 def _part(store: Store, job: Job, has_shorter: bool) -> "pa.Table | None":
-    held = store.found(job) or (store.longest(job) if has_shorter else None)
-    if held is None:
+    stored = store.found(job) or (store.longest(job) if has_shorter else None)
+    if stored is None:
         return None
     pa = require("pyarrow", "tables")
-    table = store.table(job.cell.id, held).slice(0, job.num_steps + 1)
+    table = store.table(job.cell.id, stored).slice(0, job.num_steps + 1)
     values = dict.fromkeys(columns_of(set(METRICS) - set(job.metrics))) | results.labels_of(job.cell)
     for name, value in values.items():
         index = table.schema.get_field_index(name)
