@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from journeyman.apprentice.bounds import Bound, all_bounds, h_max, states_within_effective_horizon
-from journeyman.experiment.statistics.paper import PAPER_METHODS
 from journeyman.experiment.statistics.steps_to import median_steps, steps_to
 from journeyman.experiment.statistics.table import GROUP, checked_table, method_names
 from journeyman.worlds import make_world
+from reproduction.paper import PAPER_METHODS
 from reproduction.result_table import ResultTable, Value, Written, write_tables
 
 if TYPE_CHECKING:

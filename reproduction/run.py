@@ -142,6 +142,7 @@ def _write_results(plan: Plan, done: Reproduction, say: Callable[[str], None]) -
     """Write what follows from the results there are."""
     from journeyman.report.sweep.figures import sweep_figures
     from reproduction.bounds_table import write_bounds
+    from reproduction.paper import paper_options
     from reproduction.timing_table import write_timing
 
     for name in plan.experiments:
@@ -151,7 +152,7 @@ def _write_results(plan: Plan, done: Reproduction, say: Callable[[str], None]) -
         done.paths.append(path)
         both = results(plan, [name], INFERENCE)  # to see whether the way of inference makes a difference
         if name in plan.parts and not both.empty:
-            done.paths += sweep_figures(both, plan.out / "figures", formats=plan.formats)
+            done.paths += sweep_figures(both, plan.out / "figures", paper_options(both), formats=plan.formats)
     everything = results(plan, plan.experiments, [plan.inference])
     if everything.empty:
         return

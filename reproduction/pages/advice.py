@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from pandas import DataFrame
 
-from journeyman.experiment.statistics.paper import PAPER_METHODS
 from journeyman.experiment.statistics.table import by_step
 from reproduction.pages.comparing import ENTROPY, FAILURE, MIN_INSTANCES, REGRET, Difference, Measure, differences
 from reproduction.pages.sources import NUM_SEEDS, NUM_STEPS, Sources, num_instances
+from reproduction.paper import PAPER_METHODS
 
 OURS = ("expected_regret", "regret_pac", "optimal_action_value")
 CANDIDATES = (*PAPER_METHODS, *OURS)

@@ -3,10 +3,10 @@
 from pandas import DataFrame, Series, concat
 
 from journeyman.experiment.statistics import seconds_per_step
-from journeyman.experiment.statistics.paper import PAPER_METHODS
 from reproduction.pages.claim import Claim, Part, decided
 from reproduction.pages.numbers import NumberTable, short
 from reproduction.pages.sources import INDEPENDENT, TITLES, Sources
+from reproduction.paper import PAPER_METHODS
 from reproduction.timing_table import PAPER_ACQUISITION_SECONDS, PAPER_SECONDS, PAPER_THREAD_HOURS
 
 PAPER = (

@@ -5,7 +5,6 @@ from typing import NamedTuple
 from pandas import DataFrame, concat
 
 from journeyman.experiment.statistics import mean_overlap, query_overlap
-from journeyman.experiment.statistics.paper import PAPER_METHODS
 from reproduction.pages.claim import Claim, Outcome, Part, no_data
 from reproduction.pages.comparing import (
     FAILURE,
@@ -19,6 +18,7 @@ from reproduction.pages.comparing import (
 from reproduction.pages.numbers import Cell, NumberTable, short
 from reproduction.pages.sources import FEW_STEPS, Sources, num_instances
 from reproduction.pages.steps import at_step, mean_row
+from reproduction.paper import PAPER_METHODS
 
 NAME = "random-10x10"
 STEPS, FIRST = (10, 20, 30, 50), (30, 50)

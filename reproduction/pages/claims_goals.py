@@ -4,7 +4,6 @@ import numpy as np
 from pandas import DataFrame, Series
 
 from journeyman.experiment.statistics.paired_tests import student_interval
-from journeyman.experiment.statistics.paper import PAPER_METHODS
 from journeyman.experiment.statistics.queries import query_counts
 from reproduction.pages.claim import Claim, Outcome, Part, no_data
 from reproduction.pages.comparing import (
@@ -22,6 +21,7 @@ from reproduction.pages.comparing import (
 from reproduction.pages.numbers import NumberTable, interval_cell, short, with_interval
 from reproduction.pages.sources import NUM_STEPS, TITLES, Sources, num_instances
 from reproduction.pages.steps import at_step, change, mean_row
+from reproduction.paper import PAPER_METHODS
 
 BREAK = 50
 GRIDS = ("random-8x8", "random-10x10", "random-8x8-trajectories")

@@ -2,7 +2,6 @@
 
 from pandas import DataFrame
 
-from journeyman.experiment.statistics.paper import PAPER_METHODS
 from reproduction.pages.claim import Claim, Part, decided, no_data
 from reproduction.pages.comparing import (
     BELIEVED,
@@ -20,6 +19,7 @@ from reproduction.pages.numbers import NumberTable, short, with_interval
 from reproduction.pages.sources import NUM_STEPS, Sources, num_instances
 from reproduction.pages.step_tables import goal_table, value_table
 from reproduction.pages.steps import GOALS, at_step, goal_rows, mean_row
+from reproduction.paper import PAPER_METHODS
 
 BY = 50
 SMALL = 0.1  # epsilon

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from journeyman.experiment.statistics.paper import PAPER_METHODS
 from reproduction.pages.claim import Claim
 from reproduction.pages.comparing import (
     BELIEVED,
@@ -18,6 +17,7 @@ from reproduction.pages.comparing import (
 )
 from reproduction.pages.sources import NUM_STEPS, Sources, num_instances
 from reproduction.pages.step_tables import value_table
+from reproduction.paper import PAPER_METHODS
 
 EIG = ("Reward-EIG", "PAC-EIG")
 STEPS = (10, 20, 30, 50, 100, NUM_STEPS)

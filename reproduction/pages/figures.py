@@ -17,6 +17,7 @@ from journeyman.report.sweep.pairs import pairs_figure
 from journeyman.report.sweep.results import results_figure
 from reproduction.pages.advice import MIN_SEEDS
 from reproduction.pages.sources import NUM_STEPS, TITLES, Sources, num_instances
+from reproduction.paper import paper_options
 
 FOLDER, DPI, NUM_COLOURS = "figures", 100, 192
 MAP_QUERIES = 50
@@ -82,25 +83,25 @@ def _paper_pictures(name: str, table: DataFrame, methods: Sequence[str]) -> Iter
         f"{name}-results",
         f"**{title}, the paper's methods ({seeds}).** The paper's figure from our data, with its estimate of the "
         f"entropy. What to see: {SEE[name]}",
-        lambda: results_figure(own, methods=methods, reference=methods, entropy="paper"),
+        lambda: results_figure(own, paper_options(own, methods, reference=methods, entropy="paper")),
     )
     yield Picture(
         f"{name}-certificate",
         f"**{title}: steps to goals ({seeds}).** Share of instances that have reached a goal for good. The further "
         "left a line rises, the fewer answers are needed; a line that stays low never gets there in 150.",
-        lambda: goals_figure(own, methods=methods),
+        lambda: goals_figure(own, paper_options(own, methods)),
     )
     yield Picture(
         f"{name}-queries",
         f"**{title}: where the first {MAP_QUERIES} queries go.** {SEE_ON_MAPS[name]}",
-        lambda: query_map_figure(own, methods=methods, first=MAP_QUERIES),
+        lambda: query_map_figure(own, paper_options(own, methods), first=MAP_QUERIES),
     )
     if len(methods) > 1:
         yield Picture(
             f"{name}-pairs",
             f"**{title}: differences on the same instances ({seeds}), averaged over steps 1 to {NUM_STEPS}.** Left of "
             "the line is better than the baseline; a filled dot has p < 0.05, corrected for the number of methods.",
-            lambda: pairs_figure(own, methods=methods, reference=methods),
+            lambda: pairs_figure(own, paper_options(own, methods, reference=methods)),
         )
 
 
@@ -113,19 +114,19 @@ def _other_pictures(
     yield Picture(
         f"{name}-{ending}",
         f"**{title}: {words} ({seeds}).** Entropy is from the evidence. What to see: {SEE_BEYOND[ending]}",
-        lambda: results_figure(own, methods=chosen, reference=list(published)),
+        lambda: results_figure(own, paper_options(own, chosen, reference=list(published))),
     )
     if ending == "forms":
         return
     yield Picture(
         f"{name}-{ending}-certificate",
         f"**{title}: steps to goals, {words} ({seeds}).** The further left a line rises, the fewer answers are needed.",
-        lambda: goals_figure(own, methods=chosen),
+        lambda: goals_figure(own, paper_options(own, chosen)),
     )
     yield Picture(
         f"{name}-{ending}-pairs",
         f"**{title}: {words}, differences on the same instances ({seeds}).** Left of the line is better.",
-        lambda: pairs_figure(own, methods=[*published, *others], reference=list(published)),
+        lambda: pairs_figure(own, paper_options(own, [*published, *others], reference=list(published))),
     )
 
 
@@ -139,7 +140,7 @@ def _inference_pictures(name: str, smc: DataFrame, published: DataFrame) -> Iter
             f"**{TITLES[name]}: `smc` beside the paper's inference (n = {num_instances(common)}).** Each column is a "
             "method. Single runs part as soon as one query differs; what to see is whether one line lies above the "
             "other all the way.",
-            lambda: inference_figure(common),
+            lambda: inference_figure(common, paper_options(common)),
         )
 
 

@@ -8,11 +8,11 @@ from pandas import DataFrame, concat
 from journeyman.experiment.statistics import entropy_column
 from journeyman.experiment.statistics.entropies import ESTIMATES
 from journeyman.experiment.statistics.paired_tests import student_interval
-from journeyman.experiment.statistics.paper import paper_estimates
 from journeyman.wording import counted
 from reproduction.pages.numbers import NumberTable, interval_cell
 from reproduction.pages.sources import NUM_STEPS, RESUME, TITLES, Sources
 from reproduction.pages.steps import at_step
+from reproduction.paper import paper_estimates
 
 STEPS = (10, 20, 30, 50, 100, NUM_STEPS)
 SHOWN = (10, 30, 50, NUM_STEPS)

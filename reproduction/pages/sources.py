@@ -10,8 +10,8 @@ from pandas import DataFrame, concat, read_parquet
 
 from journeyman.experiment.results import read_table, to_frame
 from journeyman.experiment.statistics import common_instances, normalised_regret
-from journeyman.experiment.statistics.paper import PAPER_METHODS
 from reproduction.experiments import EXPERIMENTS, SCALES
+from reproduction.paper import PAPER_METHODS
 
 NUM_SEEDS, NUM_STEPS = SCALES["paper"].num_seeds, SCALES["paper"].num_steps
 FEW_STEPS = 50  # some cells were run so far only: most claims are about the steps until then

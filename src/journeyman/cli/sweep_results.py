@@ -187,16 +187,19 @@ def plot(
         list[str] | None, typer.Option(metavar="LABEL", help="A method to show; can be repeated. Default: all.")
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="Method to compare the others with; default: nuPAC-EIG.")
+        str | None,
+        typer.Option(metavar="LABEL", help="Method to compare the others with; default: the first in the file."),
     ] = None,
     entropy: Annotated[
-        str, typer.Option(metavar="KIND", help="Estimate to show: evidence, or paper for the published ones.")
-    ] = "evidence",
+        str | None,
+        typer.Option(metavar="KIND", help="Estimate to show: evidence, knn or gaussian; default: the least biased."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw all figures, and list the files."""
     from journeyman.experiment import load_sweep
     from journeyman.extras import require
+    from journeyman.report.sweep.figure_data import FigureOptions, estimates
     from journeyman.report.sweep.figures import sweep_figures
 
     require("matplotlib", "plot")
@@ -205,12 +208,15 @@ def plot(
     written = sweep_figures(
         results,
         results_folder(spec, out) / "figures" if to is None else to,
+        FigureOptions(
+            methods=method or None,
+            order=[choice.label for choice in sweep.acquisitions],
+            baseline=baseline,
+            entropy=estimates(entropy),
+            epsilon=sweep.epsilon,
+            delta=sweep.delta,
+        ),
         formats=tuple(dict.fromkeys(formats or ("png",))),
-        methods=method or None,
-        baseline=baseline,
-        epsilon=sweep.epsilon,
-        delta=sweep.delta,
-        entropy=entropy,
         on_figure=None if as_json else lambda path: typer.echo(str(path)),
     )
     if as_json:

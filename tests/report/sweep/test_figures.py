@@ -3,6 +3,7 @@ import pytest
 from experiment.statistics.made_tables import METHODS, made_table
 
 from journeyman.errors import InputError
+from journeyman.report.sweep.figure_data import FigureOptions
 from journeyman.report.sweep.figures import group_figures, sweep_figures
 
 
@@ -10,16 +11,16 @@ def test_every_group_has_its_figures(tmp_path):
     table = pd.concat(
         [
             made_table(num_steps=4, num_seeds=2, methods=("random", "PAC-EIG")),
-            made_table(num_steps=4, num_seeds=1, methods=("random",), inference="published", has_evidence=False),
+            made_table(num_steps=4, num_seeds=1, methods=("random",), inference="chains", has_evidence=False),
         ]
     )
     seen = []
     paths = sweep_figures(table, tmp_path / "new" / "folder", on_figure=seen.append)
     assert seen == paths
     assert [path.name for path in paths] == [
-        "random-grid_state_published_results.png",
-        "random-grid_state_published_goals.png",
-        "random-grid_state_published_queries.png",
+        "random-grid_state_chains_results.png",
+        "random-grid_state_chains_goals.png",
+        "random-grid_state_chains_queries.png",
         "random-grid_state_smc_results.png",
         "random-grid_state_smc_goals.png",
         "random-grid_state_smc_queries.png",
@@ -40,7 +41,7 @@ def test_names_are_never_the_same(tmp_path):
 def test_many_methods_are_shown_in_two_parts():
     ours = ("regret_pac", "expected_regret", "optimal_action_value", "x", "y")
     table = made_table(methods=(*METHODS, *ours), num_steps=3, num_seeds=2)
-    figures = dict(group_figures(table))
+    figures = dict(group_figures(table, FigureOptions(reference=METHODS, baseline="nuPAC-EIG")))
     assert list(figures) == ["results", "goals", "results-more", "goals-more", "queries", "pairs"]
 
     def legend(name):
@@ -52,14 +53,14 @@ def test_many_methods_are_shown_in_two_parts():
 
 def test_methods_and_baseline_can_be_chosen():
     table = made_table(num_steps=3, num_seeds=2)
-    figures = dict(group_figures(table, methods=["Reward-EIG"], baseline="random"))
+    figures = dict(group_figures(table, FigureOptions(methods=["Reward-EIG"], baseline="random")))
     assert "difference to random" in figures["pairs"].get_suptitle()
-    assert "pairs" not in dict(group_figures(table, methods=["random"], baseline="random"))
+    assert "pairs" not in dict(group_figures(table, FigureOptions(methods=["random"], baseline="random")))
 
 
 def test_groups_without_the_chosen_methods_are_left_out_and_all_formats_are_written(tmp_path):
     parts = [made_table(num_steps=0), made_table(query="trajectory-5", num_steps=0, num_seeds=1, methods=("zoo",))]
-    paths = sweep_figures(pd.concat(parts), tmp_path, methods=["zoo"], formats=["svg", "jpg"])
+    paths = sweep_figures(pd.concat(parts), tmp_path, FigureOptions(methods=["zoo"]), formats=["svg", "jpg"])
     begin = "random-grid_trajectory-5_smc"
     assert [path.name for path in paths] == [
         f"{begin}_{name}.{ending}" for name in ("results", "goals") for ending in ("svg", "jpg")
@@ -72,9 +73,9 @@ def test_groups_without_the_chosen_methods_are_left_out_and_all_formats_are_writ
     [
         ({"formats": "png"}, "must be a list of at least one ending, got 'png'"),
         ({"formats": ["gif"]}, "must be among png, svg"),
-        ({"methods": ["luck"]}, "got 'luck'"),
-        ({"baseline": "luck"}, "got 'luck'"),
-        ({"reference": ["luck"]}, "got 'luck'"),
+        ({"options": FigureOptions(methods=["luck"])}, "got 'luck'"),
+        ({"options": FigureOptions(baseline="luck")}, "got 'luck'"),
+        ({"options": FigureOptions(reference=["luck"])}, "got 'luck'"),
     ],
 )
 def test_wrong_choices_are_said_before_anything_is_written(tmp_path, options, message):

@@ -5,16 +5,18 @@ import pandas as pd
 from experiment.statistics.made_tables import METHODS, made_table
 
 from journeyman.experiment.statistics.steps_to import share_reached, steps_to
+from journeyman.report.sweep.figure_data import FigureOptions
 from journeyman.report.sweep.goals import goals_figure
-from journeyman.report.sweep.styles import STYLES
+from journeyman.report.sweep.styles import method_styles
 
+STYLES = method_styles(METHODS)
 GOALS = [("true_regret", 0.0), ("true_regret", 0.1), ("failure_chance", 0.1), ("certificate_holds", None)]
 
 
 def test_lines_show_the_shares():
     table = made_table()
     for stays in (True, False):
-        figure = goals_figure(table, stays=stays)
+        figure = goals_figure(table, FigureOptions(order=METHODS), stays=stays)
         for ax, (column, limit) in zip(figure.axes, GOALS, strict=True):
             shares = share_reached(steps_to(table, column, limit, stays=stays))
             drawn = {line.get_color(): line.get_ydata() for line in ax.get_lines()}
@@ -26,7 +28,7 @@ def test_lines_show_the_shares():
 
 def test_what_is_reached_at_the_last_step_is_inside_the_frame():
     table = made_table(num_steps=24)
-    figure = goals_figure(table.assign(certificate_holds=table["step"] == 24), methods=["random"])
+    figure = goals_figure(table.assign(certificate_holds=table["step"] == 24), FigureOptions(methods=["random"]))
     (line,) = figure.axes[3].get_lines()
     steps, shares = line.get_data()
     assert shares[-3:].tolist() == [0.0, 1.0, 1.0]
@@ -43,13 +45,13 @@ def test_labels_of_neighbouring_panels_are_apart():
 
 
 def test_few_methods_have_bands():
-    figure = goals_figure(made_table(), methods=["random", "nuPAC-EIG"])
+    figure = goals_figure(made_table(), FigureOptions(methods=["random", "nuPAC-EIG"]))
     assert [len(ax.collections) for ax in figure.axes] == [2, 2, 2, 2]
     assert "bands: 95 % intervals" in figure.get_suptitle()
 
 
 def test_one_instance_has_none():
-    figure = goals_figure(made_table(num_seeds=1), methods=["random"])
+    figure = goals_figure(made_table(num_seeds=1), FigureOptions(methods=["random"]))
     assert [len(ax.collections) for ax in figure.axes] == [0, 0, 0, 0]
     assert figure.get_suptitle().endswith(": reached for good, 1 instance")
 

@@ -6,8 +6,16 @@ from experiment.statistics.made_tables import METHODS, made_table
 from journeyman.errors import InputError
 from journeyman.experiment.statistics.curves import curves, step_groups
 from journeyman.experiment.statistics.regret import normalised_regret
+from journeyman.report.sweep.figure_data import FigureOptions, estimates
 from journeyman.report.sweep.results import results_figure
-from journeyman.report.sweep.styles import STYLES
+from journeyman.report.sweep.styles import method_styles
+
+ORDER = (*METHODS, "regret_pac")
+STYLES = method_styles(ORDER)
+
+
+def drawn_figure(table, **options):
+    return results_figure(table, FigureOptions(**{"order": ORDER, **options}))
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +33,7 @@ def words(ax):
 
 
 def test_lines_show_the_means_of_every_method(table):
-    figure = results_figure(table)
+    figure = drawn_figure(table)
     normalised = table.assign(y=normalised_regret(table))
     for ax, (data, column) in zip(
         figure.axes, [(table, "entropy_evidence"), (normalised, "y"), (table, "failure_chance")], strict=True
@@ -40,7 +48,7 @@ def test_lines_show_the_means_of_every_method(table):
 
 
 def test_bands_are_one_standard_error_wide(table):
-    ax = results_figure(table, methods=["random"]).axes[2]
+    ax = drawn_figure(table, methods=["random"]).axes[2]
     (band,) = ax.collections
     expected = curves(table, "failure_chance").query("method == 'random'")
     low, high = expected["mean"] - expected["standard_error"], expected["mean"] + expected["standard_error"]
@@ -49,7 +57,7 @@ def test_bands_are_one_standard_error_wide(table):
 
 
 def test_regret_stays_normalised_by_all_methods_when_few_are_shown(table):
-    all_of_them, few = results_figure(table), results_figure(table, methods=["nuPAC-EIG"])
+    all_of_them, few = drawn_figure(table), drawn_figure(table, methods=["nuPAC-EIG"])
     colour = STYLES["nuPAC-EIG"].colour
     np.testing.assert_array_equal(
         lines(few.axes[1])[colour].get_ydata(), lines(all_of_them.axes[1])[colour].get_ydata()
@@ -57,26 +65,26 @@ def test_regret_stays_normalised_by_all_methods_when_few_are_shown(table):
     assert len(lines(few.axes[1])) == 1
 
 
-def test_methods_beyond_the_paper_do_not_change_the_scale(table):
+def test_the_scale_is_that_of_the_reference_methods(table):
     more = made_table(methods=(*METHODS, "regret_pac"))
     assert more[more["method"] != "regret_pac"]["true_regret"].tolist() != table["true_regret"].tolist()
     scale = normalised_regret(more, METHODS)
     mean = curves(more.assign(y=scale), "y").query("method == 'regret_pac'")["mean"]
-    drawn = lines(results_figure(more).axes[1])[STYLES["regret_pac"].colour]
+    drawn = lines(drawn_figure(more, reference=METHODS).axes[1])[STYLES["regret_pac"].colour]
     np.testing.assert_allclose(drawn.get_ydata(), mean)
 
 
-def test_on_trajectories_nupac_eig_is_not_of_the_paper():
-    table = made_table(query="trajectory-5")
-    scale = normalised_regret(table, [name for name in METHODS if name != "nuPAC-EIG"])
-    mean = curves(table.assign(y=scale), "y").query("method == 'random'")["mean"]
-    figure = results_figure(table)
-    np.testing.assert_allclose(lines(figure.axes[1])[STYLES["random"].colour].get_ydata(), mean)
+def test_reference_methods_that_a_group_lacks_do_not_count():
+    table = made_table(query="trajectory-5", methods=METHODS[:-1])
+    mean = curves(table.assign(y=normalised_regret(table)), "y").query("method == 'random'")["mean"]
+    for reference in (METHODS, ["luck"]):
+        figure = drawn_figure(table, reference=reference)
+        np.testing.assert_allclose(lines(figure.axes[1])[STYLES["random"].colour].get_ydata(), mean)
     assert "trajectories of up to 5 steps" in figure.get_suptitle()
 
 
 def test_bars_with_zeros_below_the_axis(table):
-    ax = results_figure(table, regret="bars", epsilon=1.0).axes[1]
+    ax = drawn_figure(table, has_bars=True, epsilon=1.0).axes[1]
     means = step_groups(table.assign(y=normalised_regret(table)), "y")
     bars = [bar for bar in ax.patches if bar.get_width() < 0.5]
     above = [bar.get_height() for bar in bars if bar.get_height() > 0]
@@ -92,14 +100,13 @@ def test_bars_with_zeros_below_the_axis(table):
     assert "regret 0 (dark), at most 1 (light)" in words(ax)
 
 
-def test_the_paper_has_bars_on_10x10_alone(table):
-    assert results_figure(table.assign(world_name="random-10x10")).axes[1].containers
-    assert not results_figure(table).axes[1].containers
-    assert not results_figure(table.assign(world_name="random-10x10"), regret="curves").axes[1].containers
+def test_bars_are_drawn_where_they_are_asked_for(table):
+    assert drawn_figure(table, has_bars=True).axes[1].containers
+    assert not drawn_figure(table).axes[1].containers
 
 
 def test_one_instance_has_no_band(table):
-    figure = results_figure(table[table["seed"] == 0])
+    figure = drawn_figure(table[table["seed"] == 0])
     for ax in figure.axes:
         assert all(
             np.isnan(path.vertices).any() or not len(path.vertices) for c in ax.collections for path in c.get_paths()
@@ -109,7 +116,7 @@ def test_one_instance_has_no_band(table):
 
 def test_missing_methods_are_said_in_the_legend(table):
     part = table[~((table["method"] == "Reward-EIG") & (table["seed"] > 1))]
-    figure = results_figure(part)
+    figure = drawn_figure(part)
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert "Reward-EIG (n = 2)" in labels
     assert "random (n = 4)" in labels
@@ -119,55 +126,57 @@ def test_missing_methods_are_said_in_the_legend(table):
 
 def test_what_is_unknown_is_said(table):
     unknown = table.assign(entropy_evidence=np.nan, entropy_knn=np.nan, entropy_gaussian=np.nan, failure_chance=np.nan)
-    figure = results_figure(unknown)
+    figure = drawn_figure(unknown)
     assert words(figure.axes[0]) == "not measured"
     assert figure.axes[0].get_title() == "posterior entropy in nats"
     some = unknown.assign(entropy_knn=table["entropy_knn"].where(table["seed"] > 0))
-    assert words(results_figure(some).axes[0]) == "the samples give no estimate"
+    assert words(drawn_figure(some).axes[0]) == "the samples give no estimate"
     assert "not measured" in words(figure.axes[2])
     apart = pd.concat([table[(table["seed"] == i) & (table["method"] == name)] for i, name in enumerate(METHODS)])
-    for regret in ("curves", "bars"):
-        assert "no instance is complete yet" in words(results_figure(apart, regret=regret).axes[1])
-        assert "not measured" in words(results_figure(table.assign(true_regret=np.nan), regret=regret).axes[1])
+    for has_bars in (False, True):
+        assert "no instance is complete yet" in words(drawn_figure(apart, has_bars=has_bars).axes[1])
+        assert "not measured" in words(drawn_figure(table.assign(true_regret=np.nan), has_bars=has_bars).axes[1])
 
 
-def test_chains_show_the_papers_estimate():
-    figure = results_figure(made_table(has_evidence=False))
+def test_without_evidence_the_next_estimate_is_shown():
+    figure = drawn_figure(made_table(has_evidence=False))
     assert "5 nearest neighbours" in figure.axes[0].get_title()
+    figure = drawn_figure(made_table(), entropy=estimates("gaussian"))
+    assert "Gaussian" in figure.axes[0].get_title()
+    with pytest.raises(InputError, match="Did you mean 'evidence'"):
+        estimates("evidnce")
 
 
 def test_infinite_regret_is_a_sign_or_a_gap(table):
     zero = table.assign(true_regret=table["true_regret"].where(table["method"] == "random", 0.0))
-    bars = results_figure(zero, reference=["nuPAC-EIG"], regret="bars")
+    bars = drawn_figure(zero, reference=["nuPAC-EIG"], has_bars=True)
     assert r"$\infty$" in words(bars.axes[1])
     assert bars.axes[1].get_title().endswith("infinite on 4 instances: a sign where the mean is")
     bars.canvas.draw()
-    gap = results_figure(zero, reference=["nuPAC-EIG"])
+    gap = drawn_figure(zero, reference=["nuPAC-EIG"])
     assert gap.axes[1].get_title().endswith("infinite on 4 instances: a gap where the mean is")
     gap.canvas.draw()
-    alone = results_figure(zero, reference=["nuPAC-EIG"], methods=["random"]).axes[1]
+    alone = drawn_figure(zero, reference=["nuPAC-EIG"], methods=["random"]).axes[1]
     assert words(alone) == "infinite for every method"
 
 
 def test_an_axis_without_regret_has_numbers_up_to_1(table):
-    ax = results_figure(table.assign(true_regret=0.0)).axes[1]
+    ax = drawn_figure(table.assign(true_regret=0.0)).axes[1]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["0", "0.05", "0.1", "0.2", "0.5", "1"]
 
 
 @pytest.mark.parametrize("num_steps", [0, 1])
 def test_hardly_any_steps(num_steps):
-    figure = results_figure(made_table(num_steps=num_steps), regret="bars")
+    figure = drawn_figure(made_table(num_steps=num_steps), has_bars=True)
     figure.canvas.draw()
     assert len(figure.axes) == 3
 
 
 def test_wrong_tables_and_choices_are_said(table):
     with pytest.raises(InputError, match="at least one row, got none"):
-        results_figure(table.iloc[:0])
+        drawn_figure(table.iloc[:0])
     both = pd.concat([table, made_table(inference="published")])
     with pytest.raises(InputError, match="one world, kind of query and inference method, got 2"):
-        results_figure(both)
-    with pytest.raises(InputError, match='as "curves" or "bars", got \'pie\''):
-        results_figure(table, regret="pie")
+        drawn_figure(both)
     with pytest.raises(InputError, match="got 'luck'"):
-        results_figure(table, methods=["luck"])
+        drawn_figure(table, methods=["luck"])

@@ -1,28 +1,28 @@
-from journeyman.report.sweep.group import default_baseline, query_words
-from journeyman.report.sweep.styles import STYLES, legend_rows, method_styles, ordered_methods
+from journeyman.report.sweep.figure_data import FigureOptions, query_words
+from journeyman.report.sweep.styles import COLOURS, Style, legend_rows, method_styles
 
 
-def test_known_methods_look_the_same_in_every_figure():
-    few = method_styles(["nuPAC-EIG", "mine", "random"])
-    many = method_styles([*STYLES, "another", "mine"])
-    assert few["random"] == many["random"] == STYLES["random"]
-    assert few["nuPAC-EIG"] == many["nuPAC-EIG"] == STYLES["nuPAC-EIG"]
+def test_own_styles_are_kept_and_their_colours_not_given_out_again():
+    own = {"mine": Style(COLOURS[0], "-")}
+    styles = method_styles(["a", "mine", "b"], own)
+    assert list(styles) == ["a", "mine", "b"]
+    assert styles["mine"] == own["mine"]
+    assert styles["a"].colour == COLOURS[1]
 
 
 def test_styles_differ():
-    styles = method_styles([*STYLES, *(f"method {number:02}" for number in range(24))])
-    assert len(set(styles.values())) == len(styles) == len(STYLES) + 24
-    colours = [style.colour for style in STYLES.values()]
-    assert len(set(colours)) == len(colours)
+    styles = method_styles([f"method {number:02}" for number in range(40)])
+    assert len(set(styles.values())) == 40
+    assert len({style.colour for style in list(styles.values())[: len(COLOURS)]}) == len(COLOURS)
 
 
-def test_unknown_methods_get_styles_by_name_whatever_their_order():
-    assert method_styles(["b", "a", "c"]) == method_styles(["c", "b", "a"])
-    assert method_styles(["a", "b"])["a"] == method_styles(["a", "b", "c"])["a"]
+def test_styles_do_not_depend_on_methods_that_come_later():
+    assert method_styles(["a", "b"]) == {name: method_styles(["a", "b", "c"])[name] for name in "ab"}
 
 
 def test_order_of_legends():
-    assert ordered_methods(["zoo", "regret_pac", "ant", "random"]) == ("random", "regret_pac", "ant", "zoo")
+    options = FigureOptions(order=["random", "regret_pac", "absent"])
+    assert options.ordered(["zoo", "regret_pac", "ant", "random"]) == ("random", "regret_pac", "ant", "zoo")
 
 
 def test_rows_of_legends():
@@ -35,6 +35,7 @@ def test_words_for_queries():
     assert query_words("my label") == "my label"
 
 
-def test_baseline_is_the_best_of_the_paper_or_the_first():
-    assert default_baseline(["random", "PAC-EIG", "zoo"]) == "PAC-EIG"
-    assert default_baseline(["zoo", "ant"]) == "zoo"
+def test_baseline_is_the_one_asked_for_or_the_first():
+    assert FigureOptions(baseline="zoo").baseline_among(["ant", "zoo"]) == "zoo"
+    assert FigureOptions(baseline="zoo").baseline_among(["bee", "ant"]) == "ant"
+    assert FigureOptions(order=["bee"]).baseline_among(["ant", "bee"]) == "bee"

@@ -2,26 +2,19 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from journeyman.errors import InputError
-from journeyman.experiment.statistics.paper import PAPER_METHODS, paper_methods
-from journeyman.experiment.statistics.table import (
-    checked_methods,
-    checked_table,
-    groups,
-    method_names,
-    with_methods,
-)
+from journeyman.experiment.statistics.table import checked_methods, checked_table, groups, method_names, with_methods
 from journeyman.report.drawing.maps import FORMATS, save_figure
+from journeyman.report.sweep.figure_data import DEFAULTS, FigureOptions
 from journeyman.report.sweep.goals import goals_figure
-from journeyman.report.sweep.group import DELTA, EPSILON, default_baseline, reference_methods
 from journeyman.report.sweep.inference import common_to_inferences, inference_figure
 from journeyman.report.sweep.maps import query_map_figure
 from journeyman.report.sweep.pairs import pairs_figure
 from journeyman.report.sweep.results import results_figure
-from journeyman.report.sweep.styles import ordered_methods
 from journeyman.storage.files import made_folder
 
 if TYPE_CHECKING:
@@ -35,14 +28,9 @@ MAP_QUERIES = 50  # later ones fill the map and hide what a method is after
 def sweep_figures(
     table: "DataFrame",
     folder: str | Path,
+    options: FigureOptions = DEFAULTS,
     *,
     formats: Sequence[str] = ("png",),
-    methods: Sequence[str] | None = None,
-    reference: Sequence[str] | None = None,
-    baseline: str | None = None,
-    epsilon: float = EPSILON,
-    delta: float = DELTA,
-    entropy: str = "evidence",
     on_figure: Callable[[Path], None] | None = None,
 ) -> list[Path]:
     """Write every figure that a table of results allows.
@@ -59,16 +47,6 @@ def sweep_figures(
         Where they go; it is made if need be.
     formats
         Endings of the files, such as "png" and "svg".
-    methods
-        Which to show; default: all.
-    reference
-        Methods that regret is normalised by; default: the paper's in the table, or all if there is none.
-    baseline
-        Method to compare with; default, and in groups without it: nuPAC-EIG, or what comes nearest to it.
-    epsilon, delta
-        Of the guarantee that the sweep asked for.
-    entropy
-        Estimate to show, "evidence" or "paper".
     on_figure
         Called with the path of each file when it is written.
 
@@ -77,9 +55,8 @@ def sweep_figures(
     The files that were written, in order.
     """
     table = checked_table(table)
-    chosen = checked_methods(table, methods)
-    checked_methods(table, reference, "reference methods")
-    checked_methods(table, None if baseline is None else [baseline], "the baseline")
+    options.check(table)
+    chosen = checked_methods(table, options.methods)
     _check_formats(formats)
     folder = made_folder(folder, "pictures")
     written: list[Path] = []
@@ -94,63 +71,45 @@ def sweep_figures(
 
     stems: set[str] = set()
     for group, part in groups(table):
-        own = [name for name in chosen if name in method_names(part, PAPER_METHODS)]
-        if not own:
-            continue
-        stem = _stem(group, stems)
-        drawn = group_figures(
-            part, methods=own, reference=reference, baseline=baseline, epsilon=epsilon, delta=delta, entropy=entropy
-        )
-        for name, figure in drawn:
-            write(stem, name, figure)
+        own = [name for name in chosen if name in method_names(part)]
+        if own:
+            stem = _stem(group, stems)
+            for name, figure in group_figures(part, replace(options, methods=own)):
+                write(stem, name, figure)
     for labels, part in with_methods(table, chosen).groupby(["world", "query"], observed=True, sort=True):
         if part["inference"].nunique() > 1 and not common_to_inferences(part).empty:
-            write(_stem(labels, stems), "inference", inference_figure(part, epsilon=epsilon))
+            write(_stem(labels, stems), "inference", inference_figure(part, replace(options, methods=None)))
     return written
 
 
-def group_figures(
-    table: "DataFrame",
-    *,
-    methods: Sequence[str] | None = None,
-    reference: Sequence[str] | None = None,
-    baseline: str | None = None,
-    epsilon: float = EPSILON,
-    delta: float = DELTA,
-    entropy: str = "evidence",
-) -> Iterator[tuple[str, "Figure"]]:
+def group_figures(table: "DataFrame", options: FigureOptions = DEFAULTS) -> Iterator[tuple[str, "Figure"]]:
     """Yield the figures of one world, kind of query and inference method, with a name each.
 
     They are "results", "goals", "queries", and "pairs" if there are two methods. Where there are more methods than one
-    panel can show, those that are not the paper's come in figures of their own beside the baseline: "results-more" and
-    "goals-more". Parameters as in `sweep_figures`.
+    panel can show, those that regret is not normalised by come in figures of their own beside the baseline:
+    "results-more" and "goals-more".
     """
-    own = ordered_methods(checked_methods(table, methods))
-    present = method_names(table, PAPER_METHODS)
-    shared = [name for name in reference or reference_methods(table) if name in present] or None
-    against = baseline if baseline in present else default_baseline(own)
-    published = [name for name in own if name in paper_methods(str(table["query"].iloc[0]))]
-    for ending, names in _in_parts(own, published, against).items():
-        yield (
-            f"results{ending}",
-            results_figure(table, methods=names, reference=shared, epsilon=epsilon, delta=delta, entropy=entropy),
-        )
-        yield f"goals{ending}", goals_figure(table, methods=names, epsilon=epsilon, delta=delta)
+    own = options.ordered(checked_methods(table, options.methods))
+    present = method_names(table)
+    baseline = options.baseline_among(present if options.baseline in present else own)
+    here = replace(options, methods=own, baseline=baseline)
+    for ending, names in _in_parts(own, options.reference_among(present), baseline).items():
+        part = replace(here, methods=names)
+        yield f"results{ending}", results_figure(table, part)
+        yield f"goals{ending}", goals_figure(table, part)
     if int(table["step"].max()) > 0:
-        yield "queries", query_map_figure(table, methods=own, first=MAP_QUERIES)
-        if set(own) != {against}:
-            yield (
-                "pairs",
-                pairs_figure(table, baseline=against, methods=own, reference=shared, epsilon=epsilon, entropy=entropy),
-            )
+        yield "queries", query_map_figure(table, here, first=MAP_QUERIES)
+        if set(own) != {baseline}:
+            yield "pairs", pairs_figure(table, here)
 
 
-def _in_parts(methods: Sequence[str], published: Sequence[str], baseline: str) -> dict[str, Sequence[str]]:
-    """Return the methods of each figure of lines by the ending of its name: all in one, or the paper's and others."""
-    others = [name for name in methods if name not in (*published, baseline)]
-    if len(methods) <= MAX_METHODS or not published or not others:
+def _in_parts(methods: Sequence[str], reference: Sequence[str], baseline: str) -> dict[str, Sequence[str]]:
+    """Return the methods of each figure of lines by the ending of its name: all in one, or the reference and others."""
+    first = [name for name in methods if name in reference]
+    others = [name for name in methods if name not in (*first, baseline)]
+    if len(methods) <= MAX_METHODS or not first or not others:
         return {"": methods}
-    return {"": published, "-more": [*others, baseline]}
+    return {"": first, "-more": [*others, baseline]}
 
 
 def _stem(labels: Iterable[str], taken: set[str]) -> str:

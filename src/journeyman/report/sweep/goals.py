@@ -1,6 +1,5 @@
 """When goals are reached: an optimal policy, a nearly optimal one, a small chance of failure, a certificate."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from journeyman.experiment.statistics.steps_to import Share, exact_share, share_reached, steps_to
 from journeyman.experiment.statistics.table import numbers
 from journeyman.report.drawing.cells import plain
-from journeyman.report.sweep.group import DELTA, EPSILON, FigureData, figure_data
+from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data
 from journeyman.report.sweep.styles import legend_rows, method_legend, new_figure, say_nothing_known, step_axis
 
 if TYPE_CHECKING:
@@ -20,30 +19,15 @@ MAX_BANDS = 3  # more of them hide each other
 MARGIN = 0.03  # of the steps, on both sides: what is reached at the last one shall be seen
 
 
-def goals_figure(
-    table: "DataFrame",
-    *,
-    methods: Sequence[str] | None = None,
-    epsilon: float = EPSILON,
-    delta: float = DELTA,
-    stays: bool = True,
-) -> "Figure":
-    """Return the share of instances that have reached each of four goals by a step.
+def goals_figure(table: "DataFrame", options: FigureOptions = DEFAULTS, *, stays: bool = True) -> "Figure":
+    """Return the share of instances, of one group of results, that have reached each of four goals by a step.
 
     The goals: no true regret; true regret of at most epsilon; a posterior chance of at most delta that the regret is
     above epsilon; a certificate that holds. The second is what the last two promise. Bands are exact 95 % intervals;
-    for more than three methods one example of them stands in the title.
-
-    Parameters
-    ----------
-    table
-        Results of one world, kind of query and inference method.
-    methods
-        Which to show; default: all.
-    stays
-        Whether a goal must be kept until the end of the cell; else the first time counts.
+    for more than three methods one example of them stands in the title. `stays`: whether a goal must be kept until the
+    end of the cell; else the first time counts.
     """
-    shown = figure_data(table, methods)
+    shown, epsilon, delta = figure_data(table, options), options.epsilon, options.delta
     figure = new_figure(15.0, 4.1 + 0.2 * legend_rows(len(shown.methods)))
     axes = figure.subplots(1, 4, sharey=True)
     goals = (

@@ -1,6 +1,5 @@
 """Inference methods side by side: the same instances and acquisition functions, learned from by each of them."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,14 +9,13 @@ from journeyman.experiment.statistics.curves import curves
 from journeyman.experiment.statistics.entropies import ESTIMATES, entropy_column
 from journeyman.experiment.statistics.table import INSTANCE, checked_methods, checked_table, numbers, with_methods
 from journeyman.report.drawing.cells import plain
-from journeyman.report.sweep.group import EPSILON, query_words
+from journeyman.report.sweep.figure_data import DEFAULTS, FigureOptions, query_words
 from journeyman.report.sweep.styles import (
     DASHED,
     DOTTED,
     Style,
     method_legend,
     new_figure,
-    ordered_methods,
     step_axis,
     wrapped_title,
 )
@@ -39,26 +37,19 @@ def common_to_inferences(table: "DataFrame") -> "DataFrame":
     return table[num_here == table["inference"].nunique()]
 
 
-def inference_figure(table: "DataFrame", *, methods: Sequence[str] | None = None, epsilon: float = EPSILON) -> "Figure":
+def inference_figure(table: "DataFrame", options: FigureOptions = DEFAULTS) -> "Figure":
     """Return how inference methods compare, a column of panels per acquisition function, on common instances only.
 
-    Parameters
-    ----------
-    table
-        Results of one world and kind of query, by at least two inference methods.
-    methods
-        Acquisition functions to show; default: all that every inference method has.
-    epsilon
-        Of the guarantee that the sweep asked for.
+    The table has results of one world and kind of query, by at least two inference methods.
     """
-    table = with_methods(checked_table(table), checked_methods(table, methods))
+    table = with_methods(checked_table(table), checked_methods(table, options.methods))
     _check_comparable(table)
     common = common_to_inferences(table)
-    names = ordered_methods(common["method"].unique().tolist())
+    names = options.ordered(common["method"].unique().tolist())
     inferences = sorted(common["inference"].unique())
     styles = {name: STYLES[index % len(STYLES)] for index, name in enumerate(inferences)}
-    column = entropy_column(common)
-    rows = [("true_regret", "true regret"), ("failure_chance", f"P[regret > {epsilon:.4g}]")]
+    column = entropy_column(common, options.entropy)
+    rows = [("true_regret", "true regret"), ("failure_chance", f"P[regret > {options.epsilon:.4g}]")]
     if column is not None:
         rows.insert(0, (column, f"entropy in nats\n({ESTIMATES[column]})"))
     figure = new_figure(1.0 + 2.4 * max(len(names), 3), 1.0 + 1.9 * len(rows))

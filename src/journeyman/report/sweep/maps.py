@@ -1,7 +1,6 @@
 """Where methods ask: a map of the world per method, or bars where the world has no grid."""
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from journeyman.experiment.statistics.table import with_methods
 from journeyman.extras import require
 from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing.cells import add_legend, draw_bars, draw_cells, plain
-from journeyman.report.sweep.group import FigureData, figure_data
+from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data
 from journeyman.report.sweep.styles import new_figure, wrapped_title
 from journeyman.types import FloatArray
 from journeyman.worlds import World, make_world
@@ -26,24 +25,20 @@ FONT_SIZE = 6.5  # of numbers and kinds in the small cells
 
 
 def query_map_figure(
-    table: "DataFrame", *, methods: Sequence[str] | None = None, seed: int | None = None, first: int | None = None
+    table: "DataFrame", options: FigureOptions = DEFAULTS, *, seed: int | None = None, first: int | None = None
 ) -> "Figure":
-    """Return how often each method asked about each state.
+    """Return how often each method asked about each state, for one group of results.
 
     Where all seeds have the same world (but for its true reward) this is the average over them, else one of them.
 
     Parameters
     ----------
-    table
-        Results of one world, kind of query and inference method.
-    methods
-        Which to show; default: all.
     seed
         Which instance; default: all if they are alike, else the first that most methods have met.
     first
         How many queries of each cell count; default: all.
     """
-    shown = figure_data(table, methods)
+    shown = figure_data(table, options)
     seeds = _chosen_seeds(shown, seed)
     part = shown.table[shown.table["seed"].isin(seeds)]
     world = world_of(part, seeds[0])

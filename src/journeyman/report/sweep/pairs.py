@@ -1,24 +1,15 @@
 """Methods against a baseline on the same instances: mean differences with their intervals, as a forest plot."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from journeyman.errors import InputError
-from journeyman.experiment.statistics.entropies import entropy_column
 from journeyman.experiment.statistics.paired import paired_differences
-from journeyman.experiment.statistics.paper import paper_estimates
+from journeyman.experiment.statistics.table import method_names
 from journeyman.extras import require
 from journeyman.report.drawing.cells import plain
-from journeyman.report.sweep.group import (
-    EPSILON,
-    FigureData,
-    default_baseline,
-    figure_data,
-    no_entropy_words,
-    with_normalised_regret,
-)
+from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data
 from journeyman.report.sweep.styles import new_figure, say_nothing_known
 from journeyman.wording import counted
 
@@ -31,47 +22,24 @@ SIGNIFICANCE = 0.05
 MAX_INTERVALS = 4  # between ticks: numbers with three decimals have room
 
 
-def pairs_figure(
-    table: "DataFrame",
-    *,
-    baseline: str | None = None,
-    methods: Sequence[str] | None = None,
-    reference: Sequence[str] | None = None,
-    average_to: int | None = None,
-    epsilon: float = EPSILON,
-    entropy: str = "evidence",
-) -> "Figure":
-    """Return mean differences to a baseline, averaged over steps: of entropy, normalised regret, and failure chance.
+def pairs_figure(table: "DataFrame", options: FigureOptions = DEFAULTS, *, average_to: int | None = None) -> "Figure":
+    """Return mean differences to the baseline, averaged over steps: of entropy, normalised regret, and failure chance.
 
-    Parameters
-    ----------
-    table
-        Results of one world, kind of query and inference method.
-    baseline
-        Method that the others are compared with; default: nuPAC-EIG, or what comes nearest to it.
-    methods
-        Which to compare; default: all others.
-    reference, entropy
-        As in `results_figure`.
-    average_to
-        Last step of the average; default: the last step of all.
+    The table is one group of results; `average_to` is the last step of the average, by default the last of all.
     """
-    normalised = with_normalised_regret(table, reference)
-    everything = figure_data(normalised)
-    baseline = baseline or default_baseline(everything.methods)
-    wanted = everything.methods if methods is None else (*methods, baseline)
-    shown = figure_data(normalised, list(wanted))
+    baseline = options.baseline_among(method_names(table))
+    shown = figure_data(table, options, baseline)
     if len(shown.methods) < 2:
         raise InputError(
-            f"a comparison must have another method beside the baseline {baseline!r}, got none. Run more methods."
+            f"a comparison needs at least one method beside the baseline {baseline!r}, got none. Run more methods."
         )
     figure = new_figure(13.0, 1.9 + 0.36 * (len(shown.methods) - 1))
     axes = figure.subplots(1, 3, sharey=True)
-    column = entropy_column(shown.table, paper_estimates(shown.table, entropy))
+    column, reason = shown.entropy_column(options)
     end = average_to or shown.last_step
-    _draw_column(axes[0], shown, column, baseline, end, "posterior entropy (nats)")
+    _draw_column(axes[0], shown, column or reason, baseline, end, "posterior entropy (nats)")
     _draw_column(axes[1], shown, "normalised_regret", baseline, end, "normalised true regret")
-    _draw_column(axes[2], shown, "failure_chance", baseline, end, f"P[regret > {epsilon:.4g}]")
+    _draw_column(axes[2], shown, "failure_chance", baseline, end, f"P[regret > {options.epsilon:.4g}]")
     others = [name for name in shown.methods if name != baseline]
     axes[0].set_yticks(range(len(others)), [plain(name) for name in others])
     axes[0].set_ylim(len(others) - 0.4, -0.6)
@@ -81,16 +49,16 @@ def pairs_figure(
     return figure
 
 
-def _draw_column(ax: "Axes", shown: FigureData, column: str | None, baseline: str, end: int, title: str) -> None:
-    """Draw the differences of one column, a row per method, with wins, ties and losses at the right."""
+def _draw_column(ax: "Axes", shown: FigureData, column: str, baseline: str, end: int, title: str) -> None:
+    """Draw the differences of one column, a row per method; without such a column, `column` says why there is none."""
     ax.set_title(title, fontsize=10)
     ax.tick_params(axis="y", length=0)
     ax.axvline(0.0, color="black", linewidth=0.8)
     ax.grid(axis="x", alpha=0.25)
     ax.set_xlabel("difference (left: better than the baseline)", fontsize=8.5)
-    if column is None:
+    if column not in shown.table:
         ax.set_xticks([])
-        say_nothing_known(ax, no_entropy_words(shown.table))
+        say_nothing_known(ax, column)
         return
     found = paired_differences(shown.table, column, baseline, steps=(), average_to=end).set_index("method")
     ax.set_title(f"{title}{_infinite_words(found)}", fontsize=10)

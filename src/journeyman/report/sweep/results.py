@@ -1,27 +1,16 @@
-"""Results in the paper's form: posterior entropy, normalised true regret, and the chance of too much regret."""
+"""Posterior entropy, normalised true regret, and the chance of too much regret, over the steps of a sweep."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from journeyman.errors import InputError
-from journeyman.experiment.statistics.curves import curves
-from journeyman.experiment.statistics.entropies import ESTIMATES, entropy_column
-from journeyman.experiment.statistics.paper import paper_estimates
+from journeyman.experiment.statistics.curves import curves, step_groups
+from journeyman.experiment.statistics.entropies import ESTIMATES
 from journeyman.experiment.statistics.regret import FIRST_STEPS
 from journeyman.report.drawing.cells import plain
-from journeyman.report.sweep.bars import draw_step_bars
-from journeyman.report.sweep.group import (
-    DELTA,
-    EPSILON,
-    FigureData,
-    figure_data,
-    no_entropy_words,
-    no_regret_words,
-    with_normalised_regret,
-)
+from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data
 from journeyman.report.sweep.styles import legend_rows, method_legend, new_figure, say_nothing_known, step_axis
+from journeyman.types import FloatArray
 from journeyman.wording import counted
 
 if TYPE_CHECKING:
@@ -29,48 +18,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-BAR_WORLDS = ("random-10x10",)  # where the paper draws bars
-FORMS = ("curves", "bars")
 MAX_MARKED_STEPS = 8
 LINEAR_BELOW = 0.1  # of normalised regret
 REGRET_TICKS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+DEPTH = 0.35  # of the part of bars below the axis, relative to the part above
+WIDTH = 0.86  # of a group of bars
+ZERO, SMALL = 0.9, 0.35  # how opaque a share below the axis is
 
 
-def results_figure(
-    table: "DataFrame",
-    *,
-    methods: Sequence[str] | None = None,
-    reference: Sequence[str] | None = None,
-    epsilon: float = EPSILON,
-    delta: float = DELTA,
-    entropy: str = "evidence",
-    regret: str | None = None,
-) -> "Figure":
-    """Return the three panels of the paper: mean over instances with a band of one standard error on both sides.
-
-    Parameters
-    ----------
-    table
-        Results of one world, kind of query and inference method.
-    methods
-        Which to show; default: all.
-    reference
-        Methods whose mean regret is 1; default: the paper's that the table has, or all if it has none.
-    epsilon, delta
-        Of the guarantee that the sweep asked for.
-    entropy
-        Estimate to show, "evidence" or "paper"; see `entropy_column`.
-    regret
-        "curves" or "bars" (averages over groups of steps, with shares of zero and small regret below the axis);
-        default: bars where the paper has them.
-    """
-    shown = figure_data(with_normalised_regret(table, reference), methods)
-    if regret is not None and regret not in FORMS:
-        raise InputError(f'regret must be drawn as "curves" or "bars", got {regret!r}. Choose one of them.')
-    has_bars = regret == "bars" or (regret is None and shown.table["world_name"].iloc[0] in BAR_WORLDS)
+def results_figure(table: "DataFrame", options: FigureOptions = DEFAULTS) -> "Figure":
+    """Return three panels for one group of results: means over instances, with bands of one standard error."""
+    shown, epsilon, delta = figure_data(table, options), options.epsilon, options.delta
+    has_bars = options.has_bars
     figure = new_figure(14.5 if has_bars else 13.0, 4.1 + 0.2 * legend_rows(len(shown.methods)))
     left, middle, right = figure.subplots(1, 3, width_ratios=(1.0, 1.5 if has_bars else 1.0, 1.0))
-    _draw_entropy(left, shown, entropy)
+    _draw_entropy(left, shown, options)
     if has_bars and shown.last_step > 0:
         draw_step_bars(middle, shown, epsilon)
     else:
@@ -109,16 +71,16 @@ def _regret_title(shown: FigureData, *, has_bars: bool) -> str:
     return "\n".join([title, *notes])
 
 
-def _draw_entropy(ax: "Axes", shown: FigureData, estimate: str) -> None:
-    """Draw the entropy by the estimate that suits the world."""
-    column = entropy_column(shown.table, paper_estimates(shown.table, estimate))
+def _draw_entropy(ax: "Axes", shown: FigureData, options: FigureOptions) -> None:
+    """Draw the entropy by the first estimate that every cell has."""
+    column, reason = shown.entropy_column(options)
     ax.set_title(f"posterior entropy in nats{f' ({ESTIMATES[column]})' if column else ''}", fontsize=10)
     if column is not None:
         draw_curves(ax, shown, column)
         return
     step_axis(ax, shown.last_step)
     ax.set_yticks([])
-    say_nothing_known(ax, no_entropy_words(shown.table))
+    say_nothing_known(ax, reason)
 
 
 def draw_curves(ax: "Axes", shown: FigureData, column: str) -> None:
@@ -126,7 +88,7 @@ def draw_curves(ax: "Axes", shown: FigureData, column: str) -> None:
     found = curves(shown.table, column)
     step_axis(ax, shown.last_step)
     if not np.isfinite(found["mean"]).any():
-        say_nothing_known(ax, no_regret_words(shown) if column == "normalised_regret" else "not measured")
+        say_nothing_known(ax, shown.no_regret_words() if column == "normalised_regret" else "not measured")
         return
     marker = "o" if shown.last_step <= MAX_MARKED_STEPS else None
     for method in shown.methods:
@@ -136,3 +98,72 @@ def draw_curves(ax: "Axes", shown: FigureData, column: str) -> None:
         colour, style = shown.styles[method]
         ax.plot(steps, mean, color=colour, linestyle=style, linewidth=1.6, marker=marker, markersize=3, zorder=3)
         ax.fill_between(steps, mean - error, mean + error, color=colour, alpha=0.13, linewidth=0)
+
+
+def draw_step_bars(ax: "Axes", shown: FigureData, epsilon: float) -> None:
+    """Draw the mean normalised regret over groups of steps, a bar per method, with its standard error.
+
+    Below the axis bars show which share of the instances had no true regret during all steps of the group (dark), and
+    which had at most `epsilon` (light). A mean that is infinite has no bar but a sign at the top.
+    """
+    known = shown.table[shown.table["normalised_regret"].notna()]
+    if known.empty:
+        say_nothing_known(ax, shown.no_regret_words())
+        return
+    found = step_groups(known, "normalised_regret")
+    spans = list(dict.fromkeys(zip(found["first_step"].tolist(), found["last_step"].tolist(), strict=True)))
+    tops = (found["mean"] + found["standard_error"].fillna(0.0)).to_numpy(dtype=np.float64)
+    top = 1.06 * float(tops[np.isfinite(tops)].max(initial=0.0)) or 1.0
+    below = ((SMALL, step_groups(known, "true_regret", limit=epsilon)), (ZERO, step_groups(known, "true_regret")))
+    width = WIDTH / len(shown.methods)
+    for index, method in enumerate(shown.methods):
+        colour = shown.styles[method].colour
+        offset = (index + 0.5) * width - WIDTH / 2
+        part = found[found["method"] == method]
+        _draw_means(ax, part, _places(part, spans) + offset, 0.92 * width, colour, top)
+        for alpha, counts in below:
+            part = counts[counts["method"] == method]
+            depths = DEPTH * top * (part["num_within"] / part["n"]).to_numpy(dtype=np.float64)
+            ax.bar(_places(part, spans) + offset, -depths, 0.92 * width, color=colour, alpha=alpha, linewidth=0)
+    _label_bars(ax, spans, top, epsilon)
+
+
+def _places(part: "DataFrame", spans: list[tuple[int, int]]) -> FloatArray:
+    """Return where the groups of steps of some rows stand."""
+    rows = zip(part["first_step"].tolist(), part["last_step"].tolist(), strict=True)
+    return np.array([spans.index(span) for span in rows], dtype=np.float64)
+
+
+def _draw_means(ax: "Axes", part: "DataFrame", x: FloatArray, width: float, colour: str, top: float) -> None:
+    """Draw the bars of one method above the axis."""
+    mean, error = (part[name].to_numpy(dtype=np.float64) for name in ("mean", "standard_error"))
+    is_finite = np.isfinite(mean)
+    ax.bar(x[is_finite], mean[is_finite], width, color=colour)
+    has_error = np.isfinite(error)
+    low, high = np.maximum(mean - error, 0.0), mean + error
+    ax.vlines(x[has_error], low[has_error], high[has_error], color="0.15", linewidth=0.8)
+    for place in x[~is_finite]:
+        ax.text(place, top, r"$\infty$", color=colour, ha="center", va="top")
+
+
+def _label_bars(ax: "Axes", spans: list[tuple[int, int]], top: float, epsilon: float) -> None:
+    """Put numbers of steps at the bars, numbers of regret above the axis, and shares below it."""
+    ax.axhspan(-DEPTH * top, 0.0, color="0.94", linewidth=0, zorder=0)
+    ax.axhline(0.0, color="black", linewidth=0.8)
+    ax.set_ylim(-DEPTH * top, top)
+    above = [tick for tick in ax.get_yticks() if 0.0 <= tick <= top]
+    ax.set_yticks([-DEPTH * top, -0.5 * DEPTH * top, *above], ["all", "half", *(f"{tick:.4g}" for tick in above)])
+    ax.annotate(
+        f"share of instances with\nregret 0 (dark), at most {epsilon:.4g} (light)",
+        (0.008, -DEPTH * top * 0.95),
+        xycoords=("axes fraction", "data"),
+        fontsize=7.5,
+        color="0.3",
+        va="bottom",
+    )
+    ax.set_xticks(range(len(spans)), [f"{first}-{last}" if last > first else str(last) for first, last in spans])
+    ax.tick_params(axis="x", labelsize=8.5, length=0)
+    ax.set_xlim(-0.55, len(spans) - 0.45)
+    ax.set_xlabel("steps")
+    ax.grid(axis="y", alpha=0.25)
+    ax.set_axisbelow(True)

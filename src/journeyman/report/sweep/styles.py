@@ -4,7 +4,7 @@ Colours are those of Okabe and Ito and of Tol, which people with any colour visi
 """
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from journeyman.extras import require
@@ -24,48 +24,25 @@ class Style(NamedTuple):
     line: Any
 
 
-STYLES = {
-    "random": Style("#7f7f7f", DOTTED),
-    "action entropy": Style("#e69f00", DASHED),
-    "policy entropy": Style("#cc79a7", DASH_DOTTED),
-    "ActiveVaR": Style("#009e73", DASHED),
-    "Reward-EIG": Style("#0072b2", "-"),
-    "PAC-EIG": Style("#56b4e9", DASH_DOTTED),
-    "nuPAC-EIG": Style("#d55e00", "-"),
-    "expected_regret": Style("#882255", DASHED),
-    "regret_pac": Style("#000000", "-"),
-    "optimal_action_value": Style("#332288", DASH_DOTTED),
-    "nuPAC-EIG joint": Style("#117733", "-"),
-    "PAC-EIG joint": Style("#aa4499", DASHED),
-    "PAC-EIG (1/2, 1)": Style("#999933", DASH_DOTTED),
-    "PAC-EIG joint (1/2, 1)": Style("#661100", DOTTED),
-    "nuPAC-EIG (0, 1)": Style("#44aa99", DASHED),
-    "nuPAC-EIG joint (0, 1)": Style("#cc6677", DASH_DOTTED),
-}
-SPARE = ("#6699cc", "#b8860b", "#8c6bb1", "#b15928", "#1b7837", "#dd3497")
+COLOURS = (
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#882255"),
+    *("#332288", "#117733", "#aa4499", "#999933", "#661100", "#44aa99", "#cc6677", "#000000"),
+)
+LINES = ("-", DASHED, DASH_DOTTED, DOTTED)
 LEGEND_COLUMNS = 7
 CHARACTERS_PER_INCH = 11.5  # of titles, in letters of their size and usual width
-SPARE_LINES = ("-", DASHED, DASH_DOTTED, DOTTED)
 
 
-def ordered_methods(methods: Sequence[str]) -> tuple[str, ...]:
-    """Return methods in the order of legends: those with a style of their own first, then the others by name."""
-    known = [name for name in STYLES if name in methods]
-    return (*known, *sorted(set(methods).difference(known)))
-
-
-def method_styles(methods: Sequence[str]) -> dict[str, Style]:
-    """Return the style of each method; those without one of their own get spare ones, by name."""
-    styles = {}
-    num_spare = 0
-    for name in ordered_methods(methods):
-        if name in STYLES:
-            styles[name] = STYLES[name]
-            continue
-        line = SPARE_LINES[(num_spare + num_spare // len(SPARE)) % len(SPARE_LINES)]
-        styles[name] = Style(SPARE[num_spare % len(SPARE)], line)
-        num_spare += 1
-    return styles
+def method_styles(methods: Sequence[str], own: Mapping[str, Style] | None = None) -> dict[str, Style]:
+    """Return the style of each method: its own, or else the next of those whose colours nobody has."""
+    styles = dict(own or {})
+    taken = {style.colour for style in styles.values()}
+    colours = [colour for colour in COLOURS if colour not in taken] or list(COLOURS)
+    others = [name for name in methods if name not in styles]
+    for number, name in enumerate(others):
+        line = LINES[(number + number // len(colours)) % len(LINES)]
+        styles[name] = Style(colours[number % len(colours)], line)
+    return {name: styles[name] for name in methods}
 
 
 def legend_rows(num_methods: int) -> int:
