@@ -78,7 +78,7 @@ def restore_seconds(learner: ActiveLearner, world: World) -> dict[str, float]:
         start = time.perf_counter()
         again = ActiveLearner.restore(world.problem, learner.settings, learner.events, snapshot)
         found[name] = time.perf_counter() - start
-        assert again.posterior.weights.tobytes() == learner.posterior.weights.tobytes()
+        assert again.posterior().weights.tobytes() == learner.posterior().weights.tobytes()
     return found
 
 
@@ -101,7 +101,7 @@ def main() -> None:
     learners = [ActiveLearner(problem, seed=seed, **settings) for seed in range(2 if options.quick else 3)]
     for learner in learners:
         learner.attach(demonstrations)
-    before = [learner.posterior for learner in learners]
+    before = [learner.posterior() for learner in learners]
     waits = measure_waits(learners[0], world, num_steps)
     rows = [
         (name, *(duration(float(np.quantile(seconds, level))) for level in (0.5, 0.95)))

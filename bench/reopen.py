@@ -24,7 +24,7 @@ def opened(path: Path) -> tuple[float, np.ndarray]:
     """Return the seconds until the posterior is there, and its samples."""
     begin = time.perf_counter()
     with Study.open(path) as study:
-        theta = study.posterior.theta
+        theta = study.posterior().theta
         return time.perf_counter() - begin, theta
 
 

@@ -114,8 +114,8 @@ def run_again(cell: Cell, states: list[int]) -> dict[str, float]:
         visit = sum(item.start_state == query.state for item in given)
         given.append(answer(world, query.state, cell.expert_seed + 1, visit, query.id))
         learner.tell(query, given[-1])
-    policy = expected_return(learner.posterior)
-    return judged(world, learner.posterior, policy) | worst_choice(world, policy, given)
+    policy = expected_return(learner.posterior())
+    return judged(world, learner.posterior(), policy) | worst_choice(world, policy, given)
 
 
 def put_right(cell: Cell, states: list[int]) -> dict[str, float]:

@@ -5,7 +5,20 @@ from cli.test_worlds import run  # noqa: F401
 
 from journeyman.apprentice import eig_min
 
-ARGUMENTS = ("--states", "64", "--actions", "5", "--beta", "2", "--gamma", "0.9", "--epsilon", "0.1", "--delta", "0.1")
+ARGUMENTS = (
+    "--states",
+    "64",
+    "--actions",
+    "5",
+    "--beta",
+    "2",
+    "--discount",
+    "0.9",
+    "--epsilon",
+    "0.1",
+    "--delta",
+    "0.1",
+)
 
 
 def changed(**options):

@@ -64,12 +64,12 @@ def test_a_problem_of_your_own(run, tmp_path):
 
 
 def test_published_generators_are_warned_of(run):
-    options = ("--option", "size=3", "--set", "num_particles=100", "--replications", "1")
+    options = ("--world-set", "size=3", "--inference-set", "num_particles=100", "--replications", "1")
     code, out, err = run("--world", "random-grid", *options)
     assert code == 0
     assert err.startswith("Warning: the dynamics of this world are drawn with a look at the true reward")
     assert "1 replication can show gross mistakes only" in out
-    assert "Warning" not in run("--world", "random-grid", *options, "--option", "terminals=independent")[2]
+    assert "Warning" not in run("--world", "random-grid", *options, "--world-set", "terminals=independent")[2]
 
 
 def test_picture(run, tmp_path):
@@ -91,10 +91,13 @@ def test_trajectories_are_said(run):
         ([], "must have a world or a problem"),
         (["--world", "jial"], "Did you mean 'jail'?"),
         (["--world", "jail", "--inference", "scm"], "Did you mean 'smc'?"),
-        (["--world", "jail", "--set", "speed=1"], "got 'speed'"),
-        (["--world", "jail", "--set", "speed"], "a setting must be written as KEY=VALUE, got 'speed'"),
-        (["--world", "jail", "--set", "num_particles=100", "--set", "num_particles=200"], "must be given once"),
-        (["--world", "jail", "--option", "colour=1"], "got 'colour'"),
+        (["--world", "jail", "--inference-set", "speed=1"], "got 'speed'"),
+        (["--world", "jail", "--inference-set", "speed"], "a setting must be written as KEY=VALUE, got 'speed'"),
+        (
+            ["--world", "jail", "--inference-set", "num_particles=100", "--inference-set", "num_particles=200"],
+            "must be given once",
+        ),
+        (["--world", "jail", "--world-set", "colour=1"], "got 'colour'"),
         (["--world", "jail", "--replications", "0"], "the number of replications must be a whole number of at least 1"),
         (["--world", "jail", "--png", "ranks.doc"], "must end in one of .png"),
         (["--world", "random-8x8", "--inference", "enumerate"], "enumerate needs at most 3 parameters"),

@@ -11,13 +11,21 @@ from journeyman.cli.infer import ask_at_random
 from journeyman.inference import INFERENCE
 from journeyman.worlds import make_world
 
-GRID = ("random-grid", "--option", "size=3", "--seed", "1")
+GRID = ("random-grid", "--world-set", "size=3", "--seed", "1")
 QUICK = {
-    "enumerate": ("jail", "--set", "num_points=4096"),
-    "policywalk": (*GRID, "--set", "sampler=hmc", "--set", "num_warmup=100", "--set", "num_draws=200"),
-    "smc": (*GRID, "--set", "num_particles=200"),
+    "enumerate": ("jail", "--inference-set", "num_points=4096"),
+    "policywalk": (
+        *GRID,
+        "--inference-set",
+        "sampler=hmc",
+        "--inference-set",
+        "num_warmup=100",
+        "--inference-set",
+        "num_draws=200",
+    ),
+    "smc": (*GRID, "--inference-set", "num_particles=200"),
     "valuewalk": GRID,
-    "variational": (*GRID, "--set", "num_draws=200"),
+    "variational": (*GRID, "--inference-set", "num_draws=200"),
 }
 
 
@@ -29,7 +37,7 @@ def run(monkeypatch, capsys):
 
 @pytest.mark.parametrize("method", INFERENCE)
 def test_every_method(run, method):
-    code, out, err = run(*QUICK[method], "--inference", method, "--demos", "4")
+    code, out, err = run(*QUICK[method], "--inference", method, "--demonstrations", "4")
     assert (code, err) == (0, "")
     assert f"reward after 4 annotations, by {method}" in out
     assert "true parameters lie in their 95 % intervals" in out
@@ -41,7 +49,16 @@ def test_every_method(run, method):
 
 def test_json_has_the_numbers(run):
     code, out, err = run(
-        "jail", "--demos", "3", "--seed", "3", "--json", "--set", "num_particles=300", "--threads", "1"
+        "jail",
+        "--demonstrations",
+        "3",
+        "--seed",
+        "3",
+        "--json",
+        "--inference-set",
+        "num_particles=300",
+        "--threads",
+        "1",
     )
     assert (code, err) == (0, "")
     record = json.loads(out, parse_constant=pytest.fail)
@@ -57,7 +74,7 @@ def test_json_has_the_numbers(run):
 
 
 def test_a_seed_repeats(run):
-    arguments = (*GRID[:3], "--json", "--inference", "variational", "--demos", "5", "--seed")
+    arguments = (*GRID[:3], "--json", "--inference", "variational", "--demonstrations", "5", "--seed")
     records = [json.loads(run(*arguments, seed)[1]) for seed in ("1", "1", "2")]
     for record in records:
         del record["diagnostics"]["seconds"]
@@ -65,16 +82,16 @@ def test_a_seed_repeats(run):
 
 
 def test_trajectories(run):
-    code, out, _ = run("jail", "--demos", "2", "--query", "trajectory", "--length", "3", "--json")
+    code, out, _ = run("jail", "--demonstrations", "2", "--kind", "trajectory", "--length", "3", "--json")
     assert code == 0
     items = json.loads(out)["demonstrations"]
     assert [1 <= len(item["steps"]) <= 3 for item in items] == [True, True]
     assert {item["ended"] for item in items} <= {"truncated", "terminated"}
-    assert "reward after 2 trajectories with" in run("jail", "--demos", "2", "--query", "trajectory")[1]
+    assert "reward after 2 trajectories with" in run("jail", "--demonstrations", "2", "--kind", "trajectory")[1]
 
 
 def test_no_demonstrations_show_the_prior(run):
-    code, out, _ = run(*GRID, "--demos", "0", "--inference", "variational")
+    code, out, _ = run(*GRID, "--demonstrations", "0", "--inference", "variational")
     assert code == 0
     assert "reward after 0 annotations" in out
     assert "\nasked" not in out
@@ -112,15 +129,18 @@ def test_files(run, tmp_path):
         (["jial"], "got 'jial'. Did you mean 'jail'?"),
         (["jail", "--inference", "policywlak"], "got 'policywlak'. Did you mean 'policywalk'?"),
         (["jail", "--inference", "magic"], "Choose from: enumerate, policywalk, valuewalk, smc, variational"),
-        (["jail", "--demos", "-1"], "the number of demonstrations must be a whole number of at least 0, got -1"),
+        (
+            ["jail", "--demonstrations", "-1"],
+            "the number of demonstrations must be a whole number of at least 0, got -1",
+        ),
         (["jail", "--seed", "-1"], "got -1"),
         (["jail", "--threads", "0"], "num_threads must be a whole number of at least 1"),
-        (["jail", "--query", "path"], "query must be one of state, trajectory, got 'path'"),
-        (["jail", "--length", "4"], "only a trajectory has a length, got --length 4. Add --query trajectory"),
-        (["jail", "--query", "trajectory", "--length", "0"], "length of a trajectory query must be"),
-        (["jail", "--option", "colour=red"], "got 'colour'. It has: beta, discount, slip"),
-        (["jail", "--set", "num_particle=500"], "Did you mean 'num_particles'?"),
-        (["jail", "--set", "num_particles"], "must be written as KEY=VALUE"),
+        (["jail", "--kind", "path"], "kind must be one of state, trajectory, got 'path'"),
+        (["jail", "--length", "4"], "only a trajectory has a length, got --length 4. Add --kind trajectory"),
+        (["jail", "--kind", "trajectory", "--length", "0"], "length of a trajectory query must be"),
+        (["jail", "--world-set", "colour=red"], "got 'colour'. It has: beta, discount, slip"),
+        (["jail", "--inference-set", "num_particle=500"], "Did you mean 'num_particles'?"),
+        (["jail", "--inference-set", "num_particles"], "must be written as KEY=VALUE"),
         (["jail", "--inference", "variational"], "got features. Use 'smc'"),
         (["bandit", "--inference", "policywalk"], "got Discrete: there is no gradient to follow. Use 'enumerate'"),
         (["random-8x8", "--inference", "enumerate"], "enumerate needs"),
@@ -163,7 +183,7 @@ def test_help_teaches_with_an_example_and_imports_nothing_slow(run):
     code, out, _ = run("--help")
     text = " ".join(out.split())
     assert code == 0
-    assert "journeyman infer random-8x8 --demos 60" in text
+    assert "journeyman infer random-8x8 --demonstrations 60" in text
     for method in INFERENCE:
         assert method in text
     program = """

@@ -15,7 +15,18 @@ from journeyman.learner.run_folder import COLUMNS, open_run
 from journeyman.problem_files.example import write_example
 from journeyman.worlds import make_world
 
-SMALL = ("--world", "random-grid", "--option", "size=3", "--set", "num_particles=200", "--threads", "1", "--seed", "1")
+SMALL = (
+    "--world",
+    "random-grid",
+    "--world-set",
+    "size=3",
+    "--inference-set",
+    "num_particles=200",
+    "--threads",
+    "1",
+    "--seed",
+    "1",
+)
 
 
 @pytest.fixture
@@ -122,12 +133,12 @@ def test_two_processes_at_once_are_refused(run, tmp_path):
     [
         ((), "Say --world or --problem"),
         (("--world", "jail", "--problem", "p.toml"), "Say --world or --problem"),
-        (("--problem", "p.toml", "--option", "size=3"), "--option is for worlds"),
+        (("--problem", "p.toml", "--world-set", "size=3"), "--world-set is for worlds"),
         (("--world", "jial"), "Did you mean 'jail'"),
         (("--world", "jail", "--acquisition", "pac"), "the acquisition function must be one that exists"),
         (("--world", "jail", "--inference", "smcc"), "Did you mean 'smc'"),
         (("--world", "jail", "--acquisition-set", "scop=1"), "got 'scop'"),
-        (("--world", "jail", "--set", "particles=1"), "got 'particles'"),
+        (("--world", "jail", "--inference-set", "particles=1"), "got 'particles'"),
         (("--world", "random-8x8", "--inference", "enumerate"), "enumerate"),
         (("--world", "jail", "--steps", "-1"), "steps must be a whole number"),
     ],
@@ -146,14 +157,22 @@ def test_a_folder_that_cannot_be_made(run, tmp_path):
 
 
 def test_trajectories_take_the_length_of_the_world(run, tmp_path):
-    code, text, _ = run(*SMALL, "--query", "trajectory", "--steps", 1, "--out", tmp_path, "--json")
+    code, text, _ = run(*SMALL, "--kind", "trajectory", "--steps", 1, "--out", tmp_path, "--json")
     assert code == 0
     assert json.loads(text)["spec"]["length"] == make_world("random-grid", 1, size=3).max_length
 
 
 def test_a_problem_of_ones_own(run, tmp_path):
     write_example(tmp_path)
-    options = ("--problem", tmp_path / "problem.toml", "--steps", 2, "--set", "num_particles=200", "--no-stop")
+    options = (
+        "--problem",
+        tmp_path / "problem.toml",
+        "--steps",
+        2,
+        "--inference-set",
+        "num_particles=200",
+        "--no-stop",
+    )
     code, text, err = run(*options, "--out", tmp_path / "out", "--json")
     assert code == 0
     assert "drawn from the prior, with seed 0" in err

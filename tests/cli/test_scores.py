@@ -13,7 +13,7 @@ def run(monkeypatch, capsys):
     return command(monkeypatch, capsys)
 
 
-SMALL = ("random-grid", "--option", "size=3", "--demos", "2", "--threads", "1")
+SMALL = ("random-grid", "--world-set", "size=3", "--demonstrations", "2", "--threads", "1")
 
 
 def test_map_in_the_terminal(run):
@@ -46,35 +46,56 @@ def test_seeds_repeat_and_differ(run):
 
 
 def test_trajectories_have_a_standard_error(run):
-    arguments = ("--acquisition", "reward_eig", "--query", "trajectory", "--length", "3")
+    arguments = ("--acquisition", "reward_eig", "--kind", "trajectory", "--length", "3")
     record = json.loads(run("scores", *SMALL, *arguments, "--json")[1])
     assert (record["query"], record["length"]) == ("trajectory", 3)
     assert any(error for error in record["standard_error"])
     assert "(standard error " in " ".join(run("scores", *SMALL, *arguments)[1].split())
-    default = json.loads(run("scores", *SMALL, "--query", "trajectory", "--json")[1])
+    default = json.loads(run("scores", *SMALL, "--kind", "trajectory", "--json")[1])
     assert default["length"] == 5  # as the world says
 
 
 def test_asking_where_it_is_best(run):
-    code, out, _ = run("scores", "brown-two-state", "--acquisition", "active_var", "--ask", "best", "--demos", "3")
+    code, out, _ = run(
+        "scores", "brown-two-state", "--acquisition", "active_var", "--ask", "best", "--demonstrations", "3"
+    )
     assert code == 0
     assert "chosen by active_var" in " ".join(out.split())
     record = json.loads(
-        run("scores", "brown-two-state", "--acquisition", "active_var", "--ask", "best", "--demos", "1", "--json")[1]
+        run(
+            "scores",
+            "brown-two-state",
+            "--acquisition",
+            "active_var",
+            "--ask",
+            "best",
+            "--demonstrations",
+            "1",
+            "--json",
+        )[1]
     )
     assert record["asked"] == [0]  # the counter-example: where the value at risk is largest
     other = run(
-        "scores", "brown-two-state", "--ask", "best", "--demos", "1", "--inference", "enumerate", "--json",
+        "scores", "brown-two-state", "--ask", "best", "--demonstrations", "1", "--inference", "enumerate", "--json",
         "--acquisition", "expected_regret",
     )  # fmt: skip
     assert json.loads(other[1])["asked"] == [1]
 
 
 def test_options_of_the_function(run):
-    printed = ("--set", "components=joint", "--set", "edges=0,1", "--set", "occupancy=false")
+    printed = (
+        "--acquisition-set",
+        "components=joint",
+        "--acquisition-set",
+        "edges=0,1",
+        "--acquisition-set",
+        "occupancy=false",
+    )
     record = json.loads(run("scores", *SMALL, *printed, "--json")[1])
     assert record["details"]["edges"] == [0.0, 1.0]
-    record = json.loads(run("scores", *SMALL, "--acquisition", "policy_entropy", "--set", "buckets=none", "--json")[1])
+    record = json.loads(
+        run("scores", *SMALL, "--acquisition", "policy_entropy", "--acquisition-set", "buckets=none", "--json")[1]
+    )
     assert record["details"] == {}
 
 
@@ -94,13 +115,19 @@ def test_png_is_a_picture(run, tmp_path):
         (["jial"], "got 'jial'. Did you mean 'jail'?"),
         (["jail", "--acquisition", "pac-eig"], "got 'pac-eig'. Did you mean 'pac_eig'?"),
         (["jail", "--epsilon", "0"], "epsilon must be positive and finite, got 0.0"),
-        (["jail", "--demos", "-1"], "the number of demonstrations must be a whole number of at least 0, got -1"),
-        (["jail", "--demos", "-1", "--ask", "best"], "the number of demonstrations must be a whole number"),
+        (
+            ["jail", "--demonstrations", "-1"],
+            "the number of demonstrations must be a whole number of at least 0, got -1",
+        ),
+        (["jail", "--demonstrations", "-1", "--ask", "best"], "the number of demonstrations must be a whole number"),
         (["jail", "--ask", "often"], "ask must be one of random, best, got 'often'"),
-        (["jail", "--query", "trajectory", "--length", "0"], "of at least 1, got 0"),
-        (["jail", "--set", "colour=1"], "'pac_eig' must get options it knows, got 'colour'. It has: components, edges"),
-        (["jail", "--set", "edges=wide"], "edges must be numbers between commas, got 'wide'"),
-        (["jail", "--acquisition", "policy_entropy", "--query", "trajectory"], "cannot rate trajectory queries"),
+        (["jail", "--kind", "trajectory", "--length", "0"], "of at least 1, got 0"),
+        (
+            ["jail", "--acquisition-set", "colour=1"],
+            "'pac_eig' must get options it knows, got 'colour'. It has: components, edges",
+        ),
+        (["jail", "--acquisition-set", "edges=wide"], "edges must be numbers between commas, got 'wide'"),
+        (["jail", "--acquisition", "policy_entropy", "--kind", "trajectory"], "cannot rate trajectory queries"),
         (["jail", "--png", "nowhere/x.png"], "folder of a picture must exist"),
     ],
 )
@@ -115,6 +142,6 @@ def test_help_teaches_with_an_example(run):
     code, out, _ = run("scores", "--help")
     text = " ".join(out.replace("│", " ").split())
     assert code == 0
-    assert "journeyman scores random-10x10 --acquisition pac_eig --demos 20 --seed 3" in text
+    assert "journeyman scores random-10x10 --acquisition pac_eig --demonstrations 20 --seed 3" in text
     for name in ACQUISITIONS:
         assert name in text

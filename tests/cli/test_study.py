@@ -45,7 +45,7 @@ def succeed(run):
 @pytest.fixture
 def study(succeed):
     succeed("init")
-    succeed("study new my.study --problem problem.toml --set num_particles=100")
+    succeed("study new my.study --problem problem.toml --inference-set num_particles=100")
 
 
 def test_the_main_job(study, run, succeed):
@@ -76,7 +76,7 @@ def test_a_certificate_that_holds_has_exit_code_0(run, succeed):
 
 
 def test_questions_answers_and_second_thoughts(study, run, succeed):
-    first, second, third = succeed("study ask my.study -k 3 --json")
+    first, second, third = succeed("study ask my.study --batch 3 --json")
     assert [query["id"] for query in (first, second, third)] == [0, 1, 2]
     told = succeed("study tell my.study 1 4 --json")
     assert told["demonstration"]["steps"] == [[second["state"], 4]]
@@ -94,7 +94,7 @@ def test_questions_answers_and_second_thoughts(study, run, succeed):
 
 def test_trajectories_are_told_step_by_step(succeed, run):
     succeed("init")
-    new = "study new t.study --problem problem.toml --query trajectory --length 3 --set num_particles=100"
+    new = "study new t.study --problem problem.toml --kind trajectory --length 3 --inference-set num_particles=100"
     succeed(new)
     (query,) = succeed("study ask t.study --json")
     with Study.open("t.study") as study:
@@ -120,9 +120,9 @@ def test_trajectories_are_told_step_by_step(succeed, run):
         ("study new my.study --problem problem.toml", "a new study must not overwrite a file"),
         ("study new b.study", "a study must have one problem, got none"),
         ("study new b.study --problem problem.toml --world jail", "got a file and a world"),
-        ("study new b.study --problem problem.toml --option beta=1", "only a world takes options"),
-        ("study new b.study --world jail --query trajectory", "Say length="),
-        ("study new b.study --world jail --set particles=3", "must get options it knows"),
+        ("study new b.study --problem problem.toml --world-set beta=1", "only a world takes options"),
+        ("study new b.study --world jail --kind trajectory", "Say length="),
+        ("study new b.study --world jail --inference-set particles=3", "must get options it knows"),
         ("study undo my.study attached-3", "only an answer that counts can be undone"),
         ("study export my.study a.txt", "the format must be clear from the ending"),
         ("study export my.study a.csv --what rewards", "what must be one of"),
@@ -142,7 +142,7 @@ def test_export_and_import(study, run, succeed, tmp_path):
     succeed("study tell my.study 0 stay")
     for name in ("answers.csv", "answers.jsonl", "answers.npz"):
         assert succeed(f"study export my.study {name}") == f"Wrote 2 demonstrations to {name}\n"
-        succeed(f"study new {name}.study --problem problem.toml --set num_particles=100")
+        succeed(f"study new {name}.study --problem problem.toml --inference-set num_particles=100")
         assert succeed(f"study import {name}.study {name} --json") == {"answers": ["attached-0", "attached-1"]}
         with Study.open("my.study") as old, Study.open(f"{name}.study") as new:
             assert [item.steps for item in new.demonstrations] == [item.steps for item in old.demonstrations]
@@ -182,7 +182,7 @@ def test_as_a_process(tmp_path):
 
 def test_status_says_how_well_the_reward_is_known(succeed):
     succeed("init")
-    succeed("study new my.study --problem problem.toml --goal reward --set num_particles=100")
+    succeed("study new my.study --problem problem.toml --goal reward --inference-set num_particles=100")
     known = succeed("study status my.study --json")["belief"]["reward"]
     assert not known["is_known"]
     assert known["information"] > 0.01

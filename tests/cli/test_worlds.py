@@ -67,7 +67,7 @@ def test_seeds_differ_and_repeat(run):
 
 
 def test_options_change_the_world(run):
-    options = ("--option", "size=3", "--option", "beta=1.5", "--option", "terminals=independent")
+    options = ("--world-set", "size=3", "--world-set", "beta=1.5", "--world-set", "terminals=independent")
     code, out, _ = run("worlds", "show", "random-grid", "--json", *options)
     record = json.loads(out)
     assert (code, record["num_states"], record["beta"]) == (0, 9, 1.5)
@@ -84,18 +84,18 @@ def test_show_all_states(run):
     ("arguments", "message"),
     [
         (["jial"], "got 'jial'. Did you mean 'jail'?"),
-        (["jial", "--option", "beta=1"], "got 'jial'. Did you mean 'jail'?"),
+        (["jial", "--world-set", "beta=1"], "got 'jial'. Did you mean 'jail'?"),
         (["nothing-like-it"], "Choose from jail, random-8x8"),
         (["jail", "--seed", "-1"], "got -1"),
-        (["jail", "--option", "beta"], "must be written as KEY=VALUE, got 'beta'"),
-        (["jail", "--option", "colour=red"], "got 'colour'. It has: beta, discount, slip"),
-        (["jail", "--option", "seed=1"], "got 'seed'. It has: beta, discount, slip"),
-        (["jail", "--option", "beta=high"], "option beta must be a number, got 'high'"),
-        (["jail", "--option", "beta=-1"], "beta must be positive and finite, got -1.0"),
-        (["jail", "--option", "beta=1", "--option", "beta=2"], "option beta must be given once"),
-        (["random-grid", "--option", "size=2.5"], "option size must be a whole number, got '2.5'"),
-        (["random-grid", "--option", "size=0"], "got 0"),
-        (["random-grid", "--option", "terminals=all"], "terminals must be one of published, independent, got 'all'"),
+        (["jail", "--world-set", "beta"], "must be written as KEY=VALUE, got 'beta'"),
+        (["jail", "--world-set", "colour=red"], "got 'colour'. It has: beta, discount, slip"),
+        (["jail", "--world-set", "seed=1"], "got 'seed'. It has: beta, discount, slip"),
+        (["jail", "--world-set", "beta=high"], "option beta must be a number, got 'high'"),
+        (["jail", "--world-set", "beta=-1"], "beta must be positive and finite, got -1.0"),
+        (["jail", "--world-set", "beta=1", "--world-set", "beta=2"], "option beta must be given once"),
+        (["random-grid", "--world-set", "size=2.5"], "option size must be a whole number, got '2.5'"),
+        (["random-grid", "--world-set", "size=0"], "got 0"),
+        (["random-grid", "--world-set", "terminals=all"], "terminals must be one of published, independent, got 'all'"),
     ],
 )
 def test_mistakes_get_a_message(run, arguments, message):

@@ -8,7 +8,7 @@ from experiment.small import one_cell, tiny_sweep
 from journeyman.experiment import Cell, Choice, QueryKind, sweep_from_toml
 from journeyman.experiment.cell_run import answer_of, next_row
 from journeyman.learner import ActiveLearner
-from journeyman.learner.query import Query, question_text
+from journeyman.learner.records import Query, question_text
 from reproduction.experiments import EXPERIMENTS, sweep_of
 
 CELL = one_cell()

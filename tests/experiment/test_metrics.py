@@ -62,7 +62,7 @@ def test_believed_regret_is_that_of_each_sample():
     P, chances = dense(mdp), []
     for step in range(4):
         learner = learner_before(cell, rows, step + 1)
-        posterior, policy = learner.posterior, learner.apprentice()
+        posterior, policy = learner.posterior(), learner.apprentice()
         regrets = np.array([plain_regret(mdp, P, reward, policy) for reward in posterior.rewards])
         assert rows[step]["expected_regret"] == pytest.approx(posterior.weights @ regrets, abs=TOLERANCE)
         assert rows[step]["failure_chance"] == pytest.approx(posterior.weights @ (regrets >= 2.0), abs=1e-12)

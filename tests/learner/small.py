@@ -21,8 +21,7 @@ def grid_learner(world=None, **settings):
 def told(learner, world, steps, k=1):
     """Ask and answer `steps` times."""
     for _ in range(steps):
-        queries = learner.ask(k)
-        for query in queries if k > 1 else [queries]:
+        for query in learner.ask_batch(k):
             learner.tell(query, world.make_expert(0).demonstrate(Question(query.state, query.id)))
     return learner
 

@@ -15,7 +15,7 @@ learner = ActiveLearner(world.problem, inference_options={"num_particles": 100},
 for visit in range(6):
     query = learner.ask()
     learner.tell(query, world.expert.demonstrate(Question(query.state, visit)))
-    print(query.state, query.score.hex(), float(learner.posterior.theta.sum()).hex())
+    print(query.state, query.score.hex(), float(learner.posterior().theta.sum()).hex())
 """
 
 

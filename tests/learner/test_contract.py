@@ -27,19 +27,18 @@ def test_every_acquisition(acquisition, query):
     learner = ActiveLearner(
         world.problem,
         acquisition=acquisition,
-        query=query,
+        kind=query,
         length=2 if query == "trajectory" else None,
         num_histories=4,
         inference_options=SMALL["smc"],
         num_threads=1,
     )
     for k in (1, 2):
-        queries = learner.ask(k)
-        for asked in queries if k > 1 else [queries]:
+        for asked in learner.ask_batch(k):
             assert world.problem.queryable[asked.state]
             answer = world.expert.demonstrate(Question(asked.state, asked.id, query, asked.length))
             learner.tell(asked, answer)
-    assert len(learner.history) == 3
+    assert len(learner.history()) == 4
 
 
 @pytest.mark.parametrize("inference", INFERENCE)
@@ -49,10 +48,10 @@ def test_every_inference_method(inference):
         world.problem, inference=inference, inference_options=SMALL[inference], num_threads=1, acquisition="reward_eig"
     )
     told(learner, world, 2)
-    assert learner.posterior.method == inference
-    assert (learner.posterior.counts == world.problem.counts(learner.demonstrations)).all()
+    assert learner.posterior().method == inference
+    assert (learner.posterior().counts == world.problem.counts(learner.demonstrations)).all()
     assert learner.certificate().status in ("holds", "undecided", "fails", "refused")
     assert len(learner.apprentice()) == world.problem.mdp.num_states
-    assert len(learner.history) == 2
+    assert len(learner.history()) == 3
     learner.undo(0)
-    assert learner.posterior.counts.sum() == 1
+    assert learner.posterior().counts.sum() == 1

@@ -3,17 +3,16 @@ from learner.small import grid_world
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
-from journeyman.learner.events import Event
 from journeyman.learner.ledger import (
     Ledger,
     abandon_event,
-    applied,
+    apply_event,
     attach_event,
     fail_event,
     tell_event,
     undo_event,
 )
-from journeyman.learner.query import Query
+from journeyman.learner.records import Event, Query
 
 
 @pytest.fixture
@@ -22,17 +21,17 @@ def ledger():
     problem = grid_world().problem
     queries = [Query(i, i, "state", None, 1.0, "?").to_record() for i in range(3)]
     payload = {"queries": queries, "scores": {}, "seconds": 0.0, "warnings": []}
-    return applied(Ledger(problem), Event(0, "ask", payload))
+    return apply_event(Ledger(problem), Event(0, "ask", payload))
 
 
 def test_the_life_of_queries(ledger):
-    ledger = applied(ledger, tell_event(ledger, 1, 0))
-    ledger = applied(ledger, fail_event(ledger, 0))
-    ledger = applied(ledger, abandon_event(ledger, 2))
+    ledger = apply_event(ledger, tell_event(ledger, 1, 0))
+    ledger = apply_event(ledger, fail_event(ledger, 0))
+    ledger = apply_event(ledger, abandon_event(ledger, 2))
     assert ledger.statuses == ("failed", "done", "abandoned")
     assert ledger.answers == {1: Demonstration.annotation(1, 0, query_id=1)}
     assert ledger.abandoned_states == {2}
-    ledger = applied(ledger, abandon_event(ledger, 0))
+    ledger = apply_event(ledger, abandon_event(ledger, 0))
     assert ledger.abandoned_states == {0, 2}
     assert ledger.pending == ()
     assert ledger.num_events == 5
@@ -40,18 +39,18 @@ def test_the_life_of_queries(ledger):
 
 def test_attached_data_have_their_own_ids(ledger):
     one, two = Demonstration.annotation(1, 0), Demonstration.annotation(2, 0)
-    ledger = applied(ledger, attach_event(ledger, one))
-    ledger = applied(ledger, attach_event(ledger, [two, one]))
+    ledger = apply_event(ledger, attach_event(ledger, one))
+    ledger = apply_event(ledger, attach_event(ledger, [two, one]))
     assert list(ledger.answers) == ["attached-0", "attached-1", "attached-2"]
-    ledger = applied(ledger, undo_event(ledger, "attached-1"))
+    ledger = apply_event(ledger, undo_event(ledger, "attached-1"))
     assert ledger.answers == {"attached-0": one, "attached-2": one}
-    ledger = applied(ledger, attach_event(ledger, two))
+    ledger = apply_event(ledger, attach_event(ledger, two))
     assert list(ledger.answers)[-1] == "attached-3"
 
 
 def test_an_undone_query_may_not_be_told_again(ledger):
-    ledger = applied(ledger, tell_event(ledger, 1, 0))
-    ledger = applied(ledger, undo_event(ledger, ledger.queries[1]))
+    ledger = apply_event(ledger, tell_event(ledger, 1, 0))
+    ledger = apply_event(ledger, undo_event(ledger, ledger.queries[1]))
     assert ledger.statuses[1] == "failed"
     assert not ledger.answers
     with pytest.raises(InputError, match=r"query 1, which is failed\. Its answer was taken back: attach the right one"):
@@ -77,7 +76,7 @@ def test_an_undone_query_may_not_be_told_again(ledger):
         (lambda book: attach_event(book, [Demonstration.annotation(99, 0)]), "states 0..8"),
         (lambda book: undo_event(book, 0), "got 0, which is no answer. Last: none yet"),
         (lambda book: undo_event(book, "attached-0"), "got 'attached-0', which is no answer"),
-        (lambda book: applied(book, Event(5, "fail", {"query": 0})), "got number 5 after 1 events"),
+        (lambda book: apply_event(book, Event(5, "fail", {"query": 0})), "got number 5 after 1 events"),
     ],
 )
 def test_mistakes_are_named(ledger, make_event, message):
@@ -94,7 +93,7 @@ def test_mistakes_are_named(ledger, make_event, message):
     ],
 )
 def test_a_done_query_stays_done(ledger, close, message):
-    ledger = applied(ledger, tell_event(ledger, 1, 0))
+    ledger = apply_event(ledger, tell_event(ledger, 1, 0))
     with pytest.raises(InputError, match=message):
         close(ledger, 1, *([0] if close is tell_event else []))
 
@@ -103,7 +102,7 @@ def test_trajectories_are_checked_for_length():
     problem = grid_world().problem
     query = Query(0, 1, "trajectory", 2, 1.0, "?")
     payload = {"queries": [query.to_record()], "scores": {}, "seconds": 0.0, "warnings": []}
-    ledger = applied(Ledger(problem), Event(0, "ask", payload))
+    ledger = apply_event(Ledger(problem), Event(0, "ask", payload))
     stay = ((1, 0),)
     assert tell_event(ledger, 0, Demonstration(1, stay * 2, ended="truncated")).payload["query"] == 0
     with pytest.raises(InputError, match="at most 2 steps, got 3"):

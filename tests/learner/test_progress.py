@@ -1,13 +1,13 @@
 import pytest
 from learner.small import grid_learner, grid_world, told
 
-from journeyman.learner.progress import answers_shown, step_text
+from journeyman.learner.simulate import answers_shown, step_text
 
 
 def test_progress_says_how_sure_we_are(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")  # as in a terminal
     monkeypatch.setenv("COLUMNS", "150")
-    record = told(grid_learner(), grid_world(), 1).history[-1]
+    record = told(grid_learner(), grid_world(), 1).history()[-1]
     with answers_shown(3, is_shown=True) as show:
         show(record)
     output = capsys.readouterr()
@@ -17,7 +17,7 @@ def test_progress_says_how_sure_we_are(capsys, monkeypatch):
 
 
 def test_nothing_is_shown_unless_it_is_wanted(capsys):
-    record = told(grid_learner(), grid_world(), 1).history[-1]
+    record = told(grid_learner(), grid_world(), 1).history()[-1]
     with answers_shown(3, is_shown=False) as show:
         show(record)
     assert capsys.readouterr() == ("", "")
@@ -27,5 +27,5 @@ def test_nothing_is_shown_unless_it_is_wanted(capsys):
 def test_steps_without_numbers(name):
     from dataclasses import replace
 
-    record = told(grid_learner(), grid_world(), 1).history[-1]
+    record = told(grid_learner(), grid_world(), 1).history()[-1]
     assert step_text(replace(record, **{name: None})) == "Asking the expert"

@@ -3,7 +3,7 @@ import json
 import pytest
 from learner.small import grid_world
 
-from journeyman.learner.query import Query, question_text
+from journeyman.learner.records import Query, question_text
 from journeyman.worlds import make_world
 
 

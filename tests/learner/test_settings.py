@@ -15,7 +15,7 @@ def test_settings_survive_json():
         acquisition="pac_eig",
         acquisition_options={"edges": (0, 1), "occupancy": False},
         inference_options={"num_particles": np.int64(300)},
-        query="trajectory",
+        kind="trajectory",
         length=4,
         costs=np.arange(1.0, 10.0),
         seed=3,
@@ -43,9 +43,9 @@ def test_the_goal_decides_the_acquisition(goal, expected):
         ({"delta": 1}, "delta must lie strictly between 0 and 1"),
         ({"confidence": 0}, "confidence must lie"),
         ({"scope": "all"}, "scope must be one of initial, every_state"),
-        ({"query": "pair"}, "query must be one of state, trajectory"),
-        ({"query": "trajectory"}, "the length of trajectory queries"),
-        ({"query": "trajectory", "length": 0}, "the length of trajectory queries"),
+        ({"kind": "pair"}, "kind must be one of state, trajectory"),
+        ({"kind": "trajectory"}, "the length of trajectory queries"),
+        ({"kind": "trajectory", "length": 0}, "the length of trajectory queries"),
         ({"length": 3}, "state queries must have no length"),
         ({"goal": "fun"}, "goal must be one of policy, reward"),
         ({"goal_options": {"width": 1}}, "goal 'policy' must get options it knows, got 'width'. It has: none"),
@@ -67,7 +67,7 @@ def test_what_does_not_fit_the_problem_is_refused():
     with pytest.raises(UnsupportedError, match="enumerate"):
         ActiveLearner(problem, inference="enumerate")
     with pytest.raises(UnsupportedError, match="cannot rate trajectory queries"):
-        ActiveLearner(problem, acquisition="policy_entropy", query="trajectory", length=3)
+        ActiveLearner(problem, acquisition="policy_entropy", kind="trajectory", length=3)
     with pytest.raises(InputError, match=r"costs must have shape \(9,\)"):
         ActiveLearner(problem, costs=[1.0, 2.0])
     with pytest.raises(InputError, match=r"world\.problem"):
@@ -102,7 +102,7 @@ def test_costs_must_be_a_list(costs):
         ({}, "regret_pac"),
         ({"acquisition": "random"}, "random"),
         ({"goal": "reward"}, "reward_eig"),
-        ({"query": "trajectory", "length": 3}, "pac_eig"),
+        ({"kind": "trajectory", "length": 3}, "pac_eig"),
         ({"scope": "every_state"}, "pac_eig"),
         ({"acquisition_options": {"scope": "joint"}}, "pac_eig"),  # options without a name are those of pac_eig
     ],

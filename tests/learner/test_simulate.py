@@ -19,7 +19,7 @@ def test_it_stops_when_certified_and_confirmed():
     learner = jail_learner(world)
     result = simulate(learner, world.expert, 30, progress=False)
     assert result.is_finished
-    assert result.num_steps == len(result.history) == len(learner.demonstrations) < 30
+    assert result.num_steps == len(result.history) - 1 == len(learner.demonstrations) < 30
     assert result.certificate.holds
     assert result.certificate is learner.confirmation()
     assert (result.certificate.policy == learner.apprentice()).all()
@@ -41,19 +41,19 @@ def test_a_certificate_that_is_not_confirmed_does_not_finish(monkeypatch):
     prior = stopping.infer(world.problem, (), num_particles=600)
     monkeypatch.setattr(stopping, "infer", lambda *arguments, **options: prior)
     assert not other.confirmation().holds
-    assert not other.is_finished
+    assert not other.is_finished()
 
 
 def test_it_can_go_on_without_stopping():
     world = make_world("jail", 3)
-    result = simulate(jail_learner(world), world.expert, 4, stop_when_certified=False, progress=False)
+    result = simulate(jail_learner(world), world.expert, 4, stop_when_finished=False, progress=False)
     assert (result.num_steps, result.is_finished) == (4, None)
 
 
 def test_it_is_written_on_ask_and_tell():
     world = grid_world()
     simulated, asked = grid_learner(), grid_learner()
-    result = simulate(simulated, world.make_expert(9), 4, progress=False, stop_when_certified=False)
+    result = simulate(simulated, world.make_expert(9), 4, progress=False, stop_when_finished=False)
     visits = np.zeros(9, dtype=int)
     for _ in range(4):
         query = asked.ask()
@@ -66,7 +66,7 @@ def test_it_is_written_on_ask_and_tell():
 def test_it_can_be_continued():
     world = grid_world()
     whole, parts = grid_learner(), grid_learner()
-    options = {"progress": False, "stop_when_certified": False}
+    options = {"progress": False, "stop_when_finished": False}
     simulate(whole, world.expert, 5, **options)
     simulate(parts, world.expert, 2, **options)
     parts.ask()  # a query that waits is answered first
@@ -80,17 +80,17 @@ def test_batches_and_the_callback():
     seen = []
     learner = grid_learner()
     simulate(
-        learner, world.expert, 5, k=2, progress=False, stop_when_certified=False,
-        on_step=lambda now: seen.append(len(now.history)),
+        learner, world.expert, 5, batch_size=2, progress=False, stop_when_finished=False,
+        on_step=lambda query: seen.append(query.id),
     )  # fmt: skip
-    assert seen == [1, 2, 3, 4, 5]
+    assert seen == [0, 1, 2, 3, 4]
     assert [len(event.payload["queries"]) for event in learner.events if event.name == "ask"] == [2, 2, 1]
 
 
 def test_no_steps_at_all():
     world = grid_world()
     result = simulate(grid_learner(), world.expert, 0, progress=False)
-    assert (result.num_steps, result.is_finished, result.history) == (0, False, ())
+    assert (result.num_steps, result.is_finished, len(result.history)) == (0, False, 1)
     with pytest.raises(InputError, match="steps must be a whole number"):
         simulate(grid_learner(), world.expert, -1)
 
@@ -98,7 +98,7 @@ def test_no_steps_at_all():
 def test_goal_reward_stops_when_intervals_are_narrow():
     world = make_world("jail", 3)
     wide = ActiveLearner(world.problem, goal="reward", inference_options=FEW, goal_options={"width": 1000.0})
-    assert wide.is_finished  # the prior's intervals are 95 wide
+    assert wide.is_finished()  # the prior's intervals are 95 wide
     assert wide.knowledge().is_narrow
 
 
@@ -110,7 +110,7 @@ def test_goal_reward_stops_when_answers_tell_too_little():
         inference_options=FEW,
         goal_options={"width": 1e-9, "information": 2.0},
     )
-    assert learner.is_finished
+    assert learner.is_finished()
     assert learner.knowledge().is_exhausted
     assert not learner.knowledge().is_narrow
 
@@ -119,7 +119,7 @@ def test_goal_reward_asks_until_it_knows():
     world = make_world("lopes-two-state", 0)
     learner = ActiveLearner(world.problem, goal="reward", goal_options={"width": 1e-6, "information": 0.05})
     assert learner.settings.acquisition == "reward_eig"
-    assert not learner.is_finished
+    assert not learner.is_finished()
     result = simulate(learner, world.expert, 60, progress=False)
     assert result.is_finished
     assert learner.knowledge().is_enough

@@ -32,7 +32,7 @@ def grid_learner():
     learner.attach(Demonstration.annotation(learner.queries[0].state, 1))
     learner.fail(learner.ask())
     learner.abandon(learner.ask())
-    learner.ask(2)
+    learner.ask_batch(2)
     return learner
 
 

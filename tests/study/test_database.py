@@ -208,7 +208,7 @@ def test_studies_of_older_versions_open(fixture, tmp_path):
         }
         assert study.answers[0].annotator == "ada"
         replayed = ActiveLearner.restore(study.problem, study.settings, study.events, None, num_threads=1)
-        assert replayed.posterior.num_samples == study.posterior.num_samples
+        assert replayed.posterior().num_samples == study.posterior().num_samples
         study.tell(study.pending[0], 0)
         assert study.certificate().status in ("holds", "undecided", "fails", "refused")
 

@@ -168,8 +168,8 @@ def test_exports_of_a_study(tmp_path):
         draws = data["posterior"]["theta"].values
         assert draws.shape == (1, 100, 4)
         # ArviZ knows no weights, so draws are resampled: each sample is kept within one draw of 100.
-        samples, index, copies = np.unique(study.posterior.theta, axis=0, return_inverse=True, return_counts=True)
-        weights = np.bincount(index.ravel(), weights=study.posterior.weights)
+        samples, index, copies = np.unique(study.posterior().theta, axis=0, return_inverse=True, return_counts=True)
+        weights = np.bincount(index.ravel(), weights=study.posterior().weights)
         chosen = np.array([(draws[0] == sample).all(axis=1).sum() for sample in samples])
         assert (np.abs(chosen / 100 - weights) <= 0.01 * copies + 1e-12).all()
         assert chosen.sum() == 100

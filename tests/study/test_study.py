@@ -31,12 +31,12 @@ def test_a_study_asks_what_a_learner_asks(study, path):
         assert query == learner.ask()
         study.tell(query, answer_to(query))
         learner.tell(query, answer_to(query))
-    assert study.ask(k=2) == learner.ask(k=2)
+    assert study.ask_batch(2) == learner.ask_batch(2)
     assert study.pending == learner.pending
     assert np.array_equal(study.apprentice(), learner.apprentice())
     assert study.certificate().to_record() == learner.certificate().to_record()
-    assert study.is_finished == learner.is_finished
-    assert [record.number for record in study.history] == [record.number for record in learner.history]
+    assert study.is_finished() == learner.is_finished()
+    assert [record.number for record in study.history()] == [record.number for record in learner.history()]
 
 
 @pytest.mark.parametrize("num_answers", [0, 3, SNAPSHOT_EVERY + 2])
@@ -50,9 +50,9 @@ def test_reopening_changes_nothing(study, path, num_answers):
     with Study.open(path, num_threads=2) as again:
         assert again.settings == twin.settings
         assert again.ask() == twin.ask()
-        assert np.array_equal(again.posterior.theta, twin.posterior.theta)
-        assert [r.to_record() | {"posterior_seconds": 0, "acquisition_seconds": 0} for r in again.history] == [
-            r.to_record() | {"posterior_seconds": 0, "acquisition_seconds": 0} for r in twin.history
+        assert np.array_equal(again.posterior().theta, twin.posterior().theta)
+        assert [r.to_record() | {"posterior_seconds": 0, "acquisition_seconds": 0} for r in again.history()] == [
+            r.to_record() | {"posterior_seconds": 0, "acquisition_seconds": 0} for r in twin.history()
         ]
 
 
@@ -81,7 +81,7 @@ def test_telling_needs_no_inference(study):
     before = study._learner.events
     study.tell(query, 2)
     assert study._learner.events == before  # the learner follows when somebody looks
-    assert len(study.history) == 1
+    assert len(study.history()) == 2
 
 
 def test_answers_are_signed_and_dated(study):
@@ -93,16 +93,16 @@ def test_answers_are_signed_and_dated(study):
 
 def test_attach_undo_fail_abandon(study):
     demonstration = Demonstration.annotation(int(np.flatnonzero(study.problem.queryable)[0]), 1)
-    assert study.attach(demonstration) == "attached-0"
+    assert study.attach(demonstration) == ("attached-0",)
     assert study.attach([demonstration, demonstration]) == ("attached-1", "attached-2")
     study.undo("attached-1")
-    first, second = study.ask(k=2)
+    first, second = study.ask_batch(2)
     study.fail(first)
     study.abandon(second.id)
     query = study.ask()
     study.tell(query, 0)
     study.undo(query)
-    status = study.status()
+    status = study.overview()
     assert (status.num_demonstrations, status.num_attached, status.num_undone) == (2, 2, 2)
     assert (status.num_failed, status.num_abandoned, status.num_done) == (2, 1, 0)
     assert [event.name for event in study.events][:3] == ["attach", "attach", "undo"]
@@ -148,7 +148,7 @@ def test_an_ask_that_others_spoil_makes_them_wait_in_the_end(study, path, monkey
 
 
 def test_threads_share_a_study(study):
-    queries = study.ask(k=4)
+    queries = study.ask_batch(4)
     errors = []
 
     def tell(query):
@@ -195,7 +195,7 @@ def test_other_methods_than_smc(tmp_path):
         assert np.array_equal(again.scores().values, expected)
         again.attach(Demonstration.annotation(0, 1))
         again.attach(Demonstration.annotation(0, 0))
-        assert again.posterior.counts.sum() == 7
+        assert again.posterior().counts.sum() == 7
 
 
 def test_create_checks_before_it_writes(path):

@@ -14,7 +14,7 @@ and only so much can be told at all. That bounds the expected number of answers.
 The numbers are astronomical: they show that asking never gets stuck, not how long it takes in practice.
 """
 EPILOG = (
-    "Example: [bold]journeyman bound --states 64 --actions 5 --beta 2 --gamma 0.9 --epsilon 0.1 --delta 0.1[/]. "
+    "Example: [bold]journeyman bound --states 64 --actions 5 --beta 2 --discount 0.9 --epsilon 0.1 --delta 0.1[/]. "
     "If an episode has at most 20 steps and the policy can visit 30 of the states: add "
     "[bold]--horizon 20 --support 30[/]. For scripts: [bold]--json[/]."
 )
@@ -24,7 +24,7 @@ def bound(
     states: Annotated[int, typer.Option(help="Number of states.")],
     actions: Annotated[int, typer.Option(help="Number of actions.")],
     beta: Annotated[float, typer.Option(help="Rationality of the expert: larger is closer to optimal.")],
-    gamma: Annotated[float, typer.Option(help="Discount, between 0 and 1.")],
+    discount: Annotated[float, typer.Option(help="Discount, between 0 and 1.")],
     epsilon: Annotated[float, typer.Option(help="Regret that is too much, in units of the reward.")],
     delta: Annotated[float, typer.Option(help="Chance of it that is acceptable.")],
     support: Annotated[int | None, typer.Option(help="States that the policy can visit at all.")] = None,
@@ -42,14 +42,14 @@ def bound(
     from journeyman.apprentice.bounds import all_bounds, h_max
 
     found = all_bounds(
-        states, actions, beta, gamma, epsilon, delta, support=support, horizon=horizon, near_states=near_states
+        states, actions, beta, discount, epsilon, delta, support=support, horizon=horizon, near_states=near_states
     )
     if as_json:
         options: dict[str, Any] = {
             "states": states,
             "actions": actions,
             "beta": beta,
-            "gamma": gamma,
+            "discount": discount,
             "epsilon": epsilon,
         }
         options |= {"delta": delta, "support": support, "horizon": horizon, "near_states": near_states}

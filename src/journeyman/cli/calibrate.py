@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeyman.cli.options import parse_options, parse_settings
+from journeyman.cli.options import InferenceOptions, WorldOptions, parse_options, parse_settings
 from journeyman.cli.printing import print_json
 from journeyman.errors import InputError
 
@@ -21,15 +21,15 @@ among posterior draws. If the posterior is right, every rank is equally likely, 
 """
 EPILOG = (
     "Examples: [bold]journeyman calibrate --world jail --inference smc --replications 200[/] takes a few minutes. "
-    "[bold]journeyman calibrate --world random-grid --option size=4 --option terminals=independent "
-    "--inference policywalk --set sampler=hmc[/] changes options of the world and of the method. "
+    "[bold]journeyman calibrate --world random-grid --world-set size=4 --world-set terminals=independent "
+    "--inference policywalk --inference-set sampler=hmc[/] changes options of the world and of the method. "
     "[bold]--problem maze.py:problem[/] takes a Problem that you made in Python. "
     "[bold]--assumed-beta-factor 2[/] lets the method believe in a wrong beta: this must be found."
 )
 PUBLISHED_WARNING = (
     "the dynamics of this world are drawn with a look at the true reward (its best cells become terminal), which a "
     "learner is not told. No posterior can be calibrated on it. For a test use --world random-grid "
-    "--option terminals=independent (with --option size=8 for the 8x8 grid)."
+    "--world-set terminals=independent (with --world-set size=8 for the 8x8 grid)."
 )
 
 
@@ -44,12 +44,8 @@ def calibrate(
     length: Annotated[
         int | None, typer.Option(help="Ask for trajectories of up to so many steps instead of single actions.")
     ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Option of the world; can be repeated.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Option of the method; can be repeated.")
-    ] = None,
+    world_set: WorldOptions = None,
+    inference_set: InferenceOptions = None,
     assumed_beta_factor: Annotated[
         float, typer.Option(help="Tell the method a beta so many times too large, to see that it is found.")
     ] = 1.0,
@@ -73,10 +69,10 @@ def calibrate(
     whole_number(workers, "the number of workers", 1)
     spec = CalibrationSpec(
         world=world,
-        world_options={} if world is None else parse_options(world, option or []),
+        world_options={} if world is None else parse_options(world, world_set or []),
         problem=None if problem is None else load_problem(problem),
         method=inference,
-        method_options=parse_settings(settings or []),
+        method_options=parse_settings(inference_set or []),
         num_demonstrations=demonstrations,
         kind="state" if length is None else "trajectory",
         length=length,

@@ -32,7 +32,7 @@ QUICK_PARTICLES, USUAL_PARTICLES = 600, 1000
 NEXT_STEPS = (
     "journeyman demo --seed 1",
     "journeyman worlds show jail --seed 4",
-    "journeyman scores random-10x10 --acquisition regret_pac --demos 20 --ask best",
+    "journeyman scores random-10x10 --acquisition regret_pac --demonstrations 20 --ask best",
     "journeyman run --world random-8x8 --acquisition regret_pac --steps 40 --out runs/first",
     "journeyman init my-problem",
     "journeyman study --help",

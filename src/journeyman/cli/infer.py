@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeyman.cli.options import Threads, WorldOptions, parse_options, parse_settings
+from journeyman.cli.options import InferenceOptions, Threads, WorldOptions, parse_options, parse_settings
 from journeyman.cli.printing import print_json
 from journeyman.errors import InputError
 
@@ -21,29 +21,26 @@ Questions are put at random states. The posterior over rewards is shown as mean 
 truth, which the inference never sees: how many 95 % intervals hold it, and how good the learned policy really is.
 """
 EPILOG = (
-    "Examples: [bold]journeyman infer random-8x8 --demos 60 --png posterior.png[/] maps mean and uncertainty. "
-    "[bold]journeyman infer jail --inference enumerate --demos 5 --query trajectory --length 8[/] asks for more. "
-    "[bold]journeyman infer random-grid --option size=4 --inference policywalk --set sampler=hmc --netcdf draws.nc[/] "
-    "keeps the draws for ArviZ. Methods: enumerate, policywalk, smc, valuewalk, variational."
+    "Examples: [bold]journeyman infer random-8x8 --demonstrations 60 --png posterior.png[/] maps mean and uncertainty. "
+    "[bold]journeyman infer jail --inference enumerate --demonstrations 5 --kind trajectory --length 8[/] asks for "
+    "more. [bold]journeyman infer random-grid --world-set size=4 --inference policywalk --inference-set sampler=hmc "
+    "--netcdf draws.nc[/] keeps the draws for ArviZ. Methods: enumerate, policywalk, smc, valuewalk, variational."
 )
 
 
 def infer(
     name: Annotated[str, typer.Argument(metavar="WORLD", help="A name that [bold]journeyman worlds[/] lists.")],
     inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method.")] = "smc",
-    demos: Annotated[
+    demonstrations: Annotated[
         int, typer.Option(metavar="N", help="How many demonstrations to ask for; 0 shows the prior.")
     ] = 20,
     seed: Annotated[int, typer.Option(help="Of the world, of what is asked and answered, and of the sampling.")] = 0,
-    query: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
+    kind: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
     length: Annotated[
         int | None, typer.Option(metavar="L", help="Most steps of a trajectory; default: as the world says.")
     ] = None,
-    option: WorldOptions = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Option of the method, such as num_particles=500."),
-    ] = None,
+    world_set: WorldOptions = None,
+    inference_set: InferenceOptions = None,
     png: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw mean and uncertainty: .png, .svg, .pdf ...")
     ] = None,
@@ -59,10 +56,10 @@ def infer(
     from journeyman.wording import counted
     from journeyman.worlds import make_world
 
-    chosen = checked_settings(inference, settings or [])
+    chosen = checked_settings(inference, inference_set or [])
     check_places(png, netcdf)
-    world = make_world(name, seed, **parse_options(name, option or []))
-    answers = ask_at_random(world, demos, seed, kind=query, length=length)
+    world = make_world(name, seed, **parse_options(name, world_set or []))
+    answers = ask_at_random(world, demonstrations, seed, kind=kind, length=length)
     posterior = infer_posterior(
         world.problem, answers, inference, seed=seed, num_threads=threads, progress=sys.stderr.isatty(), **chosen
     )
@@ -103,9 +100,9 @@ def ask_at_random(
 
     num_demonstrations = whole_number(num_demonstrations, "the number of demonstrations", 0, "0 shows the prior.")
     if kind not in KINDS:
-        raise InputError(f"query must be one of {', '.join(KINDS)}, got {kind!r}. Leave it out for single actions.")
+        raise InputError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}. Leave it out for single actions.")
     if kind == "state" and length is not None:
-        raise InputError(f"only a trajectory has a length, got --length {length}. Add --query trajectory.")
+        raise InputError(f"only a trajectory has a length, got --length {length}. Add --kind trajectory.")
     queryable = np.flatnonzero(world.problem.queryable)
     if num_demonstrations and not queryable.size:
         raise InputError(

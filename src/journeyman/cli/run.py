@@ -5,9 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeyman.cli.options import Threads, WorldOptions, parse_options, parse_settings
+from journeyman.cli.options import (
+    AcquisitionOptions,
+    InferenceOptions,
+    Threads,
+    WorldOptions,
+    parse_options,
+    parse_scoring_options,
+    parse_settings,
+)
 from journeyman.cli.printing import print_json
-from journeyman.cli.scores import parse_scoring_options
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,7 +52,7 @@ def run(
     inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method.")] = "smc",
     steps: Annotated[int, typer.Option(metavar="N", help="Answers in all, at most.")] = 50,
     batch: Annotated[int, typer.Option(metavar="K", help="Queries to choose at once.")] = 1,
-    query: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
+    kind: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
     length: Annotated[
         int | None, typer.Option(metavar="L", help="Most steps of a trajectory; default: as the world says.")
     ] = None,
@@ -55,17 +62,9 @@ def run(
         str, typer.Option(help="policy: a certified policy; reward: to know the reward itself.")
     ] = "policy",
     seed: Annotated[int, typer.Option(help="Of the world, of the expert's noise, and of the learner.")] = 0,
-    option: WorldOptions = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Option of the inference method, such as num_particles=500."),
-    ] = None,
-    asking: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--acquisition-set", metavar="KEY=VALUE", help="Option of the function, such as components=joint."
-        ),
-    ] = None,
+    world_set: WorldOptions = None,
+    inference_set: InferenceOptions = None,
+    acquisition_set: AcquisitionOptions = None,
     stop: Annotated[bool, typer.Option(help="Whether to stop when the goal is reached.")] = True,
     threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of words.")] = False,
@@ -77,22 +76,22 @@ def run(
 
     whole_number(steps, "steps", 0, "It is the number of answers.")
     whole_number(batch, "batch", 1, "It is the number of queries to choose at once.")
-    instance = instance_of(world, problem, seed, option or [])
+    instance = instance_of(world, problem, seed, world_set or [])
     chosen = LearnerSettings.for_problem(
         instance.problem,
         acquisition=acquisition or "",
-        acquisition_options=parse_scoring_options(asking or []),
+        acquisition_options=parse_scoring_options(acquisition_set or []),
         inference=inference,
-        inference_options=parse_settings(settings or []),
+        inference_options=parse_settings(inference_set or []),
         epsilon=epsilon,
         delta=delta,
-        query=query,
-        length=instance.max_length if query == "trajectory" and length is None else length,
+        kind=kind,
+        length=instance.max_length if kind == "trajectory" and length is None else length,
         goal=goal,
         seed=seed,
     )
     chosen.check_problem(instance.problem)
-    spec = {"format": 1, **source_record(instance, world, option or []), "batch": batch, **chosen.to_record()}
+    spec = {"format": 1, **source_record(instance, world, world_set or []), "batch": batch, **chosen.to_record()}
     with open_run(out, spec) as folder:
         try:
             result = continue_run(folder, instance, chosen, steps, batch, stop=stop, num_threads=threads)
@@ -116,7 +115,7 @@ def instance_of(world: str | None, problem: Path | None, seed: int, options: lis
     if world is not None:
         return make_world(world, seed, **parse_options(world, options))
     if options:
-        raise InputError("--option is for worlds, got it with --problem. Change the problem file instead.")
+        raise InputError("--world-set is for worlds, got it with --problem. Change the problem file instead.")
     assert problem is not None
     from journeyman.problem_files import load_problem
     from journeyman.worlds.streams import world_rng
@@ -163,18 +162,18 @@ def continue_run(
     kept = {"events": len(folder.events), "row": folder.last_row}
 
     def keep(learner: "ActiveLearner") -> None:
-        history = [record for record in learner.history if record.number > kept["row"]]
+        history = [record for record in learner.history()[1:] if record.number > kept["row"]]
         folder.append(learner.events[kept["events"] :], history)
-        kept["events"], kept["row"] = len(learner.events), learner.history[-1].number if learner.history else -1
+        kept["events"], kept["row"] = len(learner.events), learner.history()[-1].number
 
     keep(learner)
     return simulate(
         learner,
         instance.expert,
-        max(0, steps - len(learner.history)),
-        stop_when_certified=stop,
-        k=batch,
-        on_step=keep,
+        max(0, steps - len(learner.history()) + 1),
+        stop_when_finished=stop,
+        batch_size=batch,
+        on_step=lambda _: keep(learner),
     )
 
 
@@ -185,10 +184,10 @@ def result_record(instance: "World", result: "Simulation") -> dict[str, Any]:
     mdp, learner = instance.problem.mdp, result.learner
     values = evaluate_policy(mdp, learner.apprentice(), instance.reward)
     return {
-        "num_steps": len(learner.history),
+        "num_steps": len(learner.history()) - 1,
         "is_finished": result.is_finished,
         "true_regret": max(0.0, float(mdp.initial @ (instance.expert.values - values))),
-        "last_step": learner.history[-1].to_record() if learner.history else None,
+        "last_step": learner.history()[-1].to_record(),
         "certificate": result.certificate.to_record(),
     }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from journeyman.cli.infer import ask_at_random
-from journeyman.cli.options import Threads, WorldOptions, parse_options, parse_settings
+from journeyman.cli.options import AcquisitionOptions, Threads, WorldOptions, parse_options, parse_scoring_options
 from journeyman.cli.printing import print_json
 from journeyman.errors import InputError
 
@@ -22,12 +22,12 @@ The expert of a world answers at random states (or, with --ask best, where the a
 Then every state gets a score, and the best one would be asked next.
 """
 EPILOG = (
-    "Examples: [bold]journeyman scores random-10x10 --acquisition pac_eig --demos 20 --seed 3 --png scores.png[/] maps "
-    "the information about the apprentice's mistakes. [bold]journeyman scores jail --acquisition reward_eig --query "
-    "trajectory --length 8[/] rates whole trajectories. [bold]journeyman scores random-8x8 --set components=joint "
-    "--set edges=0,1 --set occupancy=false[/] is the formula as printed in the paper. Functions: random, "
-    "action_entropy, policy_entropy, active_var, reward_eig, pac_eig, regret_eig, ir_eig, expected_regret, "
-    "optimal_action_value, regret_pac."
+    "Examples: [bold]journeyman scores random-10x10 --acquisition pac_eig --demonstrations 20 --seed 3 --png "
+    "scores.png[/] maps the information about the apprentice's mistakes. [bold]journeyman scores jail --acquisition "
+    "reward_eig --kind trajectory --length 8[/] rates whole trajectories. [bold]journeyman scores random-8x8 "
+    "--acquisition-set components=joint --acquisition-set edges=0,1 --acquisition-set occupancy=false[/] is the "
+    "formula as printed in the paper. Functions: random, action_entropy, policy_entropy, active_var, reward_eig, pac_eig, regret_eig, ir_eig, expected_regret, optimal_action_value, "
+    "regret_pac."
 )
 ASKERS = ("random", "best")
 
@@ -35,24 +35,19 @@ ASKERS = ("random", "best")
 def scores(
     name: Annotated[str, typer.Argument(metavar="WORLD", help="A name that [bold]journeyman worlds[/] lists.")],
     acquisition: Annotated[str, typer.Option(metavar="NAME", help="Acquisition function.")] = "pac_eig",
-    demos: Annotated[int, typer.Option(metavar="N", help="How many demonstrations come before.")] = 20,
+    demonstrations: Annotated[int, typer.Option(metavar="N", help="How many demonstrations come before.")] = 20,
     seed: Annotated[int, typer.Option(help="Of the world, of what is asked and answered, and of the sampling.")] = 0,
     ask: Annotated[
         str, typer.Option(metavar="HOW", help="random: at random states; best: where the function would ask.")
     ] = "random",
-    query: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
+    kind: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
     length: Annotated[
         int | None, typer.Option(metavar="L", help="Most steps of a trajectory; default: as the world says.")
     ] = None,
     epsilon: Annotated[float, typer.Option(help="Regret that is too much, in units of the reward.")] = 0.1,
     inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method.")] = "smc",
-    option: WorldOptions = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Option of the function, such as components=joint or edges=0,1."
-        ),
-    ] = None,
+    world_set: WorldOptions = None,
+    acquisition_set: AcquisitionOptions = None,
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")] = None,
     threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of drawing.")] = False,
@@ -64,20 +59,20 @@ def scores(
     from journeyman.report.scores.score_map import ScoreMap, score_figure, score_record
     from journeyman.worlds import make_world
 
-    chosen = parse_scoring_options(settings or [])
+    chosen = parse_scoring_options(acquisition_set or [])
     check_acquisition_options(acquisition, chosen)
     if png is not None:
         checked_picture_path(png)
     if ask not in ASKERS:
         raise InputError(f"ask must be one of {', '.join(ASKERS)}, got {ask!r}. Leave it out for 'random'.")
-    world = make_world(name, seed, **parse_options(name, option or []))
-    steps = (length if length is not None else world.max_length) if query == "trajectory" else length
-    rating: dict[str, Any] = {"kind": query, "length": steps, "epsilon": epsilon, "seed": seed, "num_threads": threads}
+    world = make_world(name, seed, **parse_options(name, world_set or []))
+    steps = (length if length is not None else world.max_length) if kind == "trajectory" else length
+    rating: dict[str, Any] = {"kind": kind, "length": steps, "epsilon": epsilon, "seed": seed, "num_threads": threads}
     rating |= chosen
     if ask == "best":
-        answers, posterior = ask_where_best(world, acquisition, demos, seed, inference, rating)
+        answers, posterior = ask_where_best(world, acquisition, demonstrations, seed, inference, rating)
     else:
-        answers = ask_at_random(world, demos, seed, kind=query, length=length)
+        answers = ask_at_random(world, demonstrations, seed, kind=kind, length=length)
         posterior = posterior_of(world, answers, inference, seed, threads)
     asked_by = acquisition if ask == "best" else "chance"
     found = ScoreMap(world, answers, posterior, score(posterior, acquisition, **rating), asked_by)
@@ -93,21 +88,6 @@ def scores(
         print_scores(Console(), found)
     if png is not None:
         typer.echo(f"Picture written to {png}", err=as_json)
-
-
-def parse_scoring_options(pairs: list[str]) -> dict[str, Any]:
-    """Return KEY=VALUE texts as options of a function: as `parse_settings`, and lists of numbers, and none."""
-    parsed: dict[str, Any] = {}
-    for key, value in parse_settings(pairs).items():
-        parsed[key] = value
-        if value == "none":
-            parsed[key] = None
-        elif key == "edges":
-            try:
-                parsed[key] = tuple(float(part) for part in str(value).split(","))
-            except ValueError:
-                raise InputError(f"edges must be numbers between commas, got {value!r}. Example: edges=0,1") from None
-    return parsed
 
 
 def posterior_of(

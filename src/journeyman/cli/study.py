@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from journeyman.cli import study_files, study_report, study_state
-from journeyman.cli.options import parse_options, parse_settings
+from journeyman.cli.options import InferenceOptions, WorldOptions, parse_options, parse_settings
 from journeyman.cli.printing import print_json
 from journeyman.errors import InputError
 
@@ -30,8 +30,8 @@ policy loses less than epsilon with probability 1 - delta.
 """
 NEW_EPILOG = (
     "Examples: [bold]journeyman study new my.study --problem problem.toml --epsilon 0.5[/]. "
-    "[bold]journeyman study new jail.study --world jail --seed 3 --query trajectory --length 10[/]. "
-    "[bold]journeyman study new grid.study --world random-grid --option size=4 --set num_particles=500[/]."
+    "[bold]journeyman study new jail.study --world jail --seed 3 --kind trajectory --length 10[/]. "
+    "[bold]journeyman study new grid.study --world random-grid --world-set size=4 --inference-set num_particles=500[/]."
 )
 ASK_HELP = """Choose what to ask the expert next, and keep the question until it is answered.
 
@@ -58,19 +58,14 @@ def new(
     file: StudyFile,
     problem: Annotated[Path | None, typer.Option(metavar="FILE", help="Your problem.toml.")] = None,
     world: Annotated[str | None, typer.Option(metavar="NAME", help="Or a world, to try it out.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Option of the world; can be repeated.")
-    ] = None,
+    world_set: WorldOptions = None,
     acquisition: Annotated[str | None, typer.Option(metavar="NAME", help="How questions are chosen.")] = None,
     inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method.")] = "smc",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Option of the method, such as num_particles=500."),
-    ] = None,
+    inference_set: InferenceOptions = None,
     epsilon: Annotated[float, typer.Option(help="Regret that is too much, in units of the reward.")] = 0.1,
     delta: Annotated[float, typer.Option(help="Chance of it that you accept.")] = 0.1,
     scope: Annotated[str, typer.Option(help="initial, or every_state: a guarantee wherever one starts.")] = "initial",
-    query: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
+    kind: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
     length: Annotated[int | None, typer.Option(metavar="L", help="Most steps of a trajectory.")] = None,
     goal: Annotated[str, typer.Option(help="policy, or reward: stop when the reward itself is known.")] = "policy",
     seed: Annotated[int, typer.Option(help="Of the learner, and of the world.")] = 0,
@@ -80,12 +75,12 @@ def new(
     from journeyman.study import Study
 
     chosen: dict[str, Any] = dict(
-        acquisition=acquisition, inference=inference, inference_options=parse_settings(settings or []), epsilon=epsilon,
-        delta=delta, scope=scope, query=query, length=length, goal=goal, seed=seed,
+        acquisition=acquisition, inference=inference, inference_options=parse_settings(inference_set or []),
+        epsilon=epsilon, delta=delta, scope=scope, kind=kind, length=length, goal=goal, seed=seed,
     )  # fmt: skip
-    with Study.create(file, find_problem(problem, world, option or [], seed), **chosen) as study:
+    with Study.create(file, find_problem(problem, world, world_set or [], seed), **chosen) as study:
         if as_json:
-            print_json({"file": str(file)} | study.status().to_record())
+            print_json({"file": str(file)} | study.overview().to_record())
             return
         num_states = study.problem.mdp.num_states
     typer.echo(f"Made {file}: {num_states} states, {int(study.problem.queryable.sum())} of them may be asked about.")
@@ -114,11 +109,11 @@ def find_problem(path: Path | None, world: str | None, options: list[str], seed:
 @app.command(
     help=ASK_HELP,
     epilog="Examples: [bold]journeyman study ask my.study[/]; three that tell most together: "
-    "[bold]journeyman study ask my.study -k 3 --json[/].",
+    "[bold]journeyman study ask my.study --batch 3 --json[/].",
 )
 def ask(
     file: StudyFile,
-    k: Annotated[int, typer.Option("-k", metavar="K", help="How many questions to choose at once.")] = 1,
+    batch: Annotated[int, typer.Option(metavar="K", help="How many questions to choose at once.")] = 1,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
@@ -126,8 +121,7 @@ def ask(
     from journeyman.study import Study
 
     with Study.open(file, num_threads=threads) as study:
-        asked = study.ask(k)
-        queries = asked if isinstance(asked, tuple) else (asked,)
+        queries = study.ask_batch(batch)
         if as_json:
             print_json([query.to_record() for query in queries])
             return
@@ -185,7 +179,7 @@ def attach(
     from journeyman.study import Study
 
     with Study.open(file) as study:
-        answer = study.attach(parse_demonstration(study.problem.mdp, steps, final, ended), annotator=by)
+        (answer,) = study.attach(parse_demonstration(study.problem.mdp, steps, final, ended), annotator=by)
         stored = study.answers[answer].to_record()
     done(as_json, {"answer": answer, "demonstration": stored}, f"Kept as {answer}.")
 
@@ -196,7 +190,7 @@ def change(file: Path, name: str, what: Any, as_json: bool, words: str) -> None:
 
     with Study.open(file) as study:
         getattr(study, name)(what)
-        record = study.status().to_record()
+        record = study.overview().to_record()
     done(as_json, record, words)
 
 

@@ -49,7 +49,7 @@ def status(
 ) -> None:
     """Print what is in the study."""
     with opened_to_look(file, threads) as study:
-        record = study.status().to_record() | {"belief": None if quick else belief_record(study)}
+        record = study.overview().to_record() | {"belief": None if quick else belief_record(study)}
     if as_json:
         print_json(record)
     else:
@@ -67,13 +67,13 @@ def belief_record(study: "Study") -> dict[str, Any]:
         "upper_bound": certificate.upper_bound,
         "expected_regret": certificate.mean_regret,
         "reward": knowledge_record(study) if study.settings.goal == "reward" else None,
-        "warnings": list(study.posterior.warnings),
+        "warnings": list(study.posterior().warnings),
     }
 
 
 def knowledge_record(study: "Study") -> dict[str, Any]:
     """Return how well the reward is known, for studies whose goal is the reward."""
-    known = study.learner.knowledge()
+    known = study.knowledge()
     return {
         "is_known": known.is_enough,
         "widest_interval": float(known.widths.max()),

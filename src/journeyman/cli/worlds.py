@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from journeyman.cli.options import parse_options
+from journeyman.cli.options import WorldOptions, parse_options
 from journeyman.cli.printing import print_json
 
 LIST_HELP = """List the worlds: small problems with a simulated expert, to try and compare methods on.
@@ -25,8 +25,8 @@ A learner never sees it: it has to find out from what the expert does.
 SHOW_EPILOG = (
     "Examples: [bold]journeyman worlds show jail --seed 3[/] draws in the terminal, "
     "[bold]journeyman worlds show jail --seed 3 --png jail.png[/] also makes a picture, "
-    "[bold]journeyman worlds show random-grid --option size=5 --option beta=1.5[/] makes a small grid with a noisy "
-    "expert."
+    "[bold]journeyman worlds show random-grid --world-set size=5 --world-set beta=1.5[/] makes a small grid with a "
+    "noisy expert."
 )
 
 app = typer.Typer(rich_markup_mode="rich")
@@ -56,10 +56,7 @@ def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name that [bold]journeyman worlds[/] lists.")],
     seed: Annotated[int, typer.Option(help="Which instance: 0, 1, 2, ...")] = 0,
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Change an option of the world, such as beta=2; can be repeated."),
-    ] = None,
+    world_set: WorldOptions = None,
     shows_all: Annotated[bool, typer.Option("--all", help="List all states of a world without a grid.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of drawing.")] = False,
 ) -> None:
@@ -68,7 +65,7 @@ def show(
     from journeyman.report.world.summary import summarise_world, world_record
     from journeyman.worlds import make_world
 
-    options = parse_options(name, option or [])
+    options = parse_options(name, world_set or [])
     if png is not None:
         checked_picture_path(png)
     summary = summarise_world(make_world(name, seed, **options))

@@ -89,7 +89,7 @@ class Cell:
             inference_options=self.inference.options,
             epsilon=self.epsilon,
             delta=self.delta,
-            query=self.query.kind,
+            kind=self.query.kind,
             length=self.query.length,
             num_histories=self.num_histories,
             seed=int(self.id, 16) if seed is None else seed,

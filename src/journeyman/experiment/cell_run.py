@@ -22,7 +22,7 @@ from journeyman.experiment.cell import Cell
 from journeyman.experiment.metrics import measure
 from journeyman.experts import Question
 from journeyman.learner import ActiveLearner, Event
-from journeyman.learner.query import Query, question_text
+from journeyman.learner.records import Query, question_text
 from journeyman.mdp import occupancy
 from journeyman.storage.files import whole_file
 from journeyman.storage.workers import is_stop_wanted
@@ -129,7 +129,7 @@ def _timed(row_fn: Callable[[], Row]) -> Row:
 def first_row(learner: ActiveLearner, world: World, metrics: Sequence[str]) -> Row:
     """Measure what is believed before any answer."""
     begin = time.perf_counter()
-    warnings = learner.posterior.warnings
+    warnings = learner.posterior().warnings
     seconds = time.perf_counter() - begin
     return {
         "step": 0,
@@ -152,7 +152,8 @@ def next_row(cell: Cell, learner: ActiveLearner, world: World, metrics: Sequence
     doubts = learner.events[-1].payload["warnings"]
     visit = sum(earlier.state == query.state for earlier in learner.queries[:-1])
     answer = answer_of(cell, world, query, visit)
-    record = learner.tell(query, answer)
+    learner.tell(query, answer)
+    record = learner.history()[-1]
     return {
         "step": len(learner.queries),
         **measure(learner, world, metrics),

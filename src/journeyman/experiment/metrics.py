@@ -41,18 +41,18 @@ def entropies(learner: ActiveLearner, _: World) -> tuple[float, ...]:
 def _entropy(learner: ActiveLearner, method: str) -> float:
     if method == "evidence" and learner.problem.prior.is_discrete:
         method = "shannon"  # exact, as the estimate from the evidence is up to sampling
-    last = learner.history[-1] if learner.history else None
+    last = learner.history()[-1] if learner.history() else None
     if last is not None and last.entropy is not None and last.entropy_method == method:
         return last.entropy
     try:
-        return posterior_entropy(learner.posterior, method).nats
+        return posterior_entropy(learner.posterior(), method).nats
     except InputError:  # no log evidence, or samples that span too few dimensions
         return np.nan
 
 
 def truth_density(learner: ActiveLearner, world: World) -> tuple[float]:
     """Return log p(theta_true | D), NaN where the method gives no log evidence."""
-    posterior, problem = learner.posterior, learner.problem
+    posterior, problem = learner.posterior(), learner.problem
     if posterior.log_evidence is None:
         return (np.nan,)
     rewards, values = world.reward[None], world.expert.values[None]
@@ -68,10 +68,10 @@ def true_regret(learner: ActiveLearner, world: World) -> tuple[float]:
 
 def believed_regret(learner: ActiveLearner, _: World) -> tuple[float, float]:
     """Return the posterior mean of the apprentice's regret, and the chance that it is epsilon or more."""
-    last = learner.history[-1] if learner.history else None
+    last = learner.history()[-1] if learner.history() else None
     if last is not None and last.expected_regret is not None and last.failure_chance is not None:
         return last.expected_regret, last.failure_chance
-    settings, posterior = learner.settings, learner.posterior
+    settings, posterior = learner.settings, learner.posterior()
     failures = failures_of(posterior, learner.apprentice(), settings.epsilon, settings.scope)
     return float(posterior.mean(failures.regret)), min(1.0, float(posterior.mean(failures.is_failing)))
 

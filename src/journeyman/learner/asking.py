@@ -1,5 +1,6 @@
 """Choose the next queries: the best score, or several that tell most together."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,9 +10,9 @@ import numpy as np
 from journeyman.acquisition import Scores, choose_batch, score
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
-from journeyman.learner.query import Query, question_text
+from journeyman.learner.records import Query, question_text
+from journeyman.learner.seeding import ASK, stream, stream_seed
 from journeyman.learner.settings import LearnerSettings
-from journeyman.learner.streams import ASK, stream, stream_seed
 from journeyman.problem import Problem
 
 
@@ -66,18 +67,23 @@ def choose(
     return Chosen(tuple(batch.states.tolist()), gains, summary, batch.warnings)
 
 
-def queries_of(problem: Problem, settings: LearnerSettings, chosen: Chosen, first_id: int) -> tuple[Query, ...]:
-    """Return chosen states as queries, numbered on from `first_id`."""
-    kind, length = settings.query, settings.length
-    return tuple(
-        Query(first_id + i, state, kind, length, gain, question_text(problem, state, kind, length))
-        for i, (state, gain) in enumerate(zip(chosen.states, chosen.gains, strict=True))
-    )
+def queries_of(
+    problem: Problem, settings: LearnerSettings, chosen: Chosen, earlier: Sequence[Query]
+) -> tuple[Query, ...]:
+    """Return chosen states as queries, numbered on from the earlier ones."""
+    kind, length = settings.kind, settings.length
+    visits = Counter(query.state for query in earlier)
+    queries: list[Query] = []
+    for state, gain in zip(chosen.states, chosen.gains, strict=True):
+        text = question_text(problem, state, kind, length)
+        queries.append(Query(len(earlier) + len(queries), state, kind, length, gain, text, visits[state]))
+        visits[state] += 1
+    return tuple(queries)
 
 
 def _options(settings: LearnerSettings, event_number: int, num_threads: int | None) -> dict[str, Any]:
     return {
-        "kind": settings.query,
+        "kind": settings.kind,
         "length": settings.length,
         "epsilon": settings.epsilon,
         "costs": settings.costs,

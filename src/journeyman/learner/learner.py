@@ -7,7 +7,7 @@ computed from these and kept only to save time.
 import time
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -16,15 +16,11 @@ from journeyman.apprentice import APPRENTICES, Certificate
 from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
-from journeyman.learner import ledger as books
 from journeyman.learner.asking import choose, queries_of, rate
-from journeyman.learner.events import Event
-from journeyman.learner.ledger import Ledger
-from journeyman.learner.query import Query
-from journeyman.learner.records import AnswerId, StepRecord
+from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
+from journeyman.learner.records import AnswerId, Event, Query, StepRecord
 from journeyman.learner.settings import CONFIRMATION_FACTOR, LearnerSettings
-from journeyman.learner.snapshots import snapshot_of
-from journeyman.learner.state import State, after, restored, with_belief
+from journeyman.learner.state import State, advance, compute_belief, replay, snapshot_of
 from journeyman.learner.stopping import certificate_of, confirmation_of, knowledge_of
 from journeyman.problem import Problem
 from journeyman.threads import resolve_num_threads
@@ -44,7 +40,7 @@ class ActiveLearner:
     ----------
     problem
         What is known before: it never holds the true reward.
-    acquisition, inference, epsilon, delta, query, length, goal, seed, ...
+    acquisition, inference, epsilon, delta, kind, length, goal, seed, ...
         As in `LearnerSettings`.
     num_threads
         Default: all cores of this process. Nothing but time depends on it.
@@ -62,7 +58,7 @@ class ActiveLearner:
         delta: float = 0.1,
         confidence: float = 0.95,
         scope: str = "initial",
-        query: str = "state",
+        kind: str = "state",
         length: int | None = None,
         goal: str = "policy",
         goal_options: Mapping[str, Any] | None = None,
@@ -83,7 +79,7 @@ class ActiveLearner:
             delta=delta,
             confidence=confidence,
             scope=scope,
-            query=query,
+            kind=kind,
             length=length,
             goal=goal,
             goal_options=goal_options or {},
@@ -117,43 +113,46 @@ class ActiveLearner:
 
     # Asking and being told
 
-    @overload
-    def ask(self) -> Query: ...
-    @overload
-    def ask(self, k: int) -> Query | tuple[Query, ...]: ...
-    def ask(self, k: int = 1) -> Query | tuple[Query, ...]:
-        """Return the query to put to the expert next; for k > 1 a tuple of k that tell most together.
+    def ask(self) -> Query:
+        """Return the query to put to the expert next.
 
         Queries that still wait are taken into account: what their answers will tell is not asked for again. A state may
         be asked about more than once, which is right with an expert who makes mistakes.
         """
-        self.apply(self.propose_ask(k))
-        queries = self.queries[-k:]
-        return queries[0] if k == 1 else queries
+        return self.ask_batch(1)[0]
 
-    def tell(self, query: Query | int, demonstration: Demonstration | int) -> StepRecord:
-        """Take the answer to a query, update the posterior, and return what that changed.
+    def ask_batch(self, k: int) -> tuple[Query, ...]:
+        """Return `k` queries that tell most together, for experts who answer several at once."""
+        self.apply(self.propose_ask(k))
+        return self.queries[-k:]
+
+    def tell(self, query: Query | int, answer: Answer, *, annotator: str | None = None) -> AnswerId:
+        """Take the answer to a query and update the posterior; `history()[-1]` says what that changed.
 
         Parameters
         ----------
         query
             One that waits, or its id; in any order.
-        demonstration
-            It starts in the state of the query. For a state query the action alone will do.
-        """
-        self.apply(self.propose("tell", query, demonstration))
-        return self._state.history[-1]
+        answer
+            A demonstration that starts in the state of the query. For a state query the action will do, by its number
+            or its label.
+        annotator
+            Who answered, unless the demonstration says so.
 
-    @overload
-    def attach(self, demonstrations: Demonstration) -> str: ...
-    @overload
-    def attach(self, demonstrations: Iterable[Demonstration]) -> tuple[str, ...]: ...
-    def attach(self, demonstrations: Iterable[Demonstration] | Demonstration) -> str | tuple[str, ...]:
+        Returns
+        -------
+        The id of the answer, for `undo`: that of its query.
+        """
+        event = self.propose("tell", query, answer, annotator=annotator)
+        self._apply_checked(event)
+        return int(event.payload["query"])
+
+    def attach(
+        self, demonstrations: Iterable[Demonstration] | Demonstration, *, annotator: str | None = None
+    ) -> tuple[AnswerId, ...]:
         """Add data that were never asked for, one demonstration or many; returns an id for each, for `undo`."""
-        event = self.propose("attach", demonstrations)
-        ids = books.attached_ids(self._state.ledger, event)
-        self.apply(event)
-        return ids[0] if isinstance(demonstrations, Demonstration) else ids
+        self._apply_checked(self.propose("attach", demonstrations, annotator=annotator))
+        return self._state.history[-1].answers
 
     def fail(self, query: Query | int) -> None:
         """Say that no answer comes to a query now; its state may be asked about again."""
@@ -163,10 +162,9 @@ class ActiveLearner:
         """Say that a query cannot be answered; its state is not asked about again."""
         self.apply(self.propose("abandon", query))
 
-    def undo(self, answer: Query | AnswerId) -> StepRecord:
+    def undo(self, answer: Query | AnswerId) -> None:
         """Take an answer out of the posterior: that of a query (or its id), or attached data (by the id it got)."""
         self.apply(self.propose("undo", answer))
-        return self._state.history[-1]
 
     # Events
 
@@ -175,7 +173,7 @@ class ActiveLearner:
         k = whole_number(k, "k", 1, "It is the number of queries.")
         begin, ledger = time.perf_counter(), self._state.ledger
         chosen = choose(
-            self.posterior,
+            self.posterior(),
             self.settings,
             ledger.num_events,
             k,
@@ -184,7 +182,7 @@ class ActiveLearner:
             self._kept("scores", ledger.num_events),
             self.num_threads,
         )
-        queries = queries_of(self.problem, self.settings, chosen, len(ledger.queries))
+        queries = queries_of(self.problem, self.settings, chosen, ledger.queries)
         payload = {
             "queries": [query.to_record() for query in queries],
             "scores": chosen.summary,
@@ -193,23 +191,25 @@ class ActiveLearner:
         }
         return ledger.next_event("ask", payload)
 
-    def propose(self, name: str, *arguments: Any) -> Event:
+    def propose(self, name: str, *arguments: Any, **options: Any) -> Event:
         """Check what the method `name` ("tell", "attach", "fail", "abandon", "undo") would do, and return its event.
 
         Nothing is applied and no inference is done, so that a durable form of the learner can store the event first.
         """
-        return books.PROPOSALS[name](self._state.ledger, *arguments)
+        return PROPOSALS[name](self._state.ledger, *arguments, **options)
 
     def apply(self, event: Event) -> None:
         """Apply the next event, whoever made it."""
-        self._state = after(self._state, event, self.num_threads)
+        self._state = advance(self._state, event, self.num_threads)
+
+    def _apply_checked(self, event: Event) -> None:
+        self._state = advance(self._state, event, self.num_threads, is_checked=True)
 
     # What is known
 
-    @property
     def posterior(self) -> Posterior:
-        """Belief about the reward after all answers so far."""
-        self._state = with_belief(self._state, self.num_threads)
+        """Return the belief about the reward after all answers so far; computed if need be."""
+        self._state = compute_belief(self._state, self.num_threads)
         assert self._state.belief is not None
         return self._state.belief.posterior
 
@@ -217,19 +217,19 @@ class ActiveLearner:
         """Return the scores of all states, as the next `ask` sees them where no query waits."""
         now, abandoned = self._state.ledger.num_events, self._state.ledger.abandoned_states
         return self._computed(
-            "scores", now, lambda: rate(self.posterior, self.settings, now, abandoned, self.num_threads)
+            "scores", now, lambda: rate(self.posterior(), self.settings, now, abandoned, self.num_threads)
         )
 
     def apprentice(self) -> IntArray:
         """Return the policy `[S]` that we hand out, chosen on all samples; it cannot be written to."""
         choose_fn = APPRENTICES[self.settings.apprentice].policy_fn
         number, epsilon = self._state.last_change, self.settings.epsilon
-        return self._computed("apprentice", number, lambda: read_only(choose_fn(self.posterior, epsilon)))
+        return self._computed("apprentice", number, lambda: read_only(choose_fn(self.posterior(), epsilon)))
 
     def certificate(self) -> Certificate:
         """Return what may be said about an apprentice chosen on half of the samples, on the other half."""
         return self._computed(
-            "certificate", self._state.last_change, lambda: certificate_of(self.posterior, self.settings)
+            "certificate", self._state.last_change, lambda: certificate_of(self.posterior(), self.settings)
         )
 
     def confirmation(self) -> Certificate:
@@ -242,12 +242,13 @@ class ActiveLearner:
     def knowledge(self) -> RewardKnowledge:
         """Return how well the reward itself is known, for goal "reward"."""
         return self._computed(
-            "knowledge", self._state.last_change, lambda: knowledge_of(self.posterior, self.settings, self.num_threads)
+            "knowledge",
+            self._state.last_change,
+            lambda: knowledge_of(self.posterior(), self.settings, self.num_threads),
         )
 
-    @property
     def is_finished(self) -> bool:
-        """Whether the goal is reached.
+        """Return whether the goal is reached.
 
         Goal "policy": the certificate holds, and is confirmed on a fresh, longer posterior, once for every state of
         knowledge that calls for it. Goal "reward": intervals are narrow enough, or answers tell hardly anything more.
@@ -256,9 +257,10 @@ class ActiveLearner:
             return self.knowledge().is_enough
         return self.certificate().holds and self.confirmation().holds
 
-    @property
     def history(self) -> tuple[StepRecord, ...]:
-        """One record per answer that came in or was taken back."""
+        """Return one record for the belief before any answer, and one for each that came in or was taken back."""
+        if not self._state.history:
+            self._state = compute_belief(self._state, self.num_threads)
         return self._state.history
 
     @property
@@ -286,15 +288,15 @@ class ActiveLearner:
         """Demonstrations that count, in the order in which they came."""
         return tuple(self._state.ledger.answers.values())
 
-    def status(self, query: Query | int) -> str:
+    def status_of(self, query: Query | int) -> str:
         """Return "waiting", "done", "failed" (may be asked again; also after an undo) or "abandoned" (not)."""
-        return self._state.ledger.statuses[self._state.ledger.find(query).id]
+        return self._state.ledger.status_of(query)
 
     # Keeping and going on
 
     def snapshot(self) -> dict[str, Any]:
         """Return arrays by name, and plain data under "state", from which `restore` goes on without replay."""
-        return snapshot_of(self._state.belief, self._state.history, len(self._state.events))
+        return snapshot_of(self._state)
 
     @classmethod
     def restore(
@@ -313,7 +315,7 @@ class ActiveLearner:
         only; the entropy and regret of replayed steps are then missing in `history`.
         """
         learner = cls.from_settings(problem, settings, num_threads=num_threads)
-        learner._state = restored(problem, settings, events, snapshot, num_threads)
+        learner._state = replay(problem, settings, events, snapshot, num_threads)
         return learner
 
     def _kept(self, name: str, number: int) -> Any:

@@ -3,18 +3,20 @@
 Every event is checked against the ledger before it is applied, so a ledger is never half-changed.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
-from journeyman.checks import whole_number
+from journeyman.checks import one_of, whole_number
 from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError
-from journeyman.learner.events import Event
-from journeyman.learner.query import Query
-from journeyman.learner.records import AnswerId
+from journeyman.learner.records import AnswerId, Event, Query
+from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
 
+Answer = Demonstration | int | str  # an action of a state query may be given by number or label
 ATTACHED = "attached-"  # before the number of an answer that was never asked for
 ADVICE_FOR_STATUS = {
     "done": "To correct it, undo({id}) first and attach the right one; for a second answer in this state, attach it",
@@ -67,13 +69,27 @@ class Ledger:
             raise InputError(f"a query must be one that this learner asked, got {query}. Give the id to be sure.")
         return query
 
+    def status_of(self, query: Query | int) -> str:
+        """Return "waiting", "done", "failed" (may be asked again; also after an undo) or "abandoned" (not)."""
+        return self.statuses[self.find(query).id]
+
     def next_event(self, name: str, payload: dict[str, Any]) -> Event:
         """Return an event that would come next."""
         return Event(self.num_events, name, payload)
 
 
-def tell_event(ledger: Ledger, query: Query | int, answer: Demonstration | int) -> Event:
-    """Return the event of an answer to a query, after checking that it is one."""
+def tell_event(
+    ledger: Ledger,
+    query: Query | int,
+    answer: Answer,
+    *,
+    annotator: str | None = None,
+    timestamp: datetime | None = None,
+) -> Event:
+    """Return the event of an answer to a query, after checking that it is one.
+
+    `annotator` and `timestamp` are noted where the demonstration does not say them itself.
+    """
     asked = _waiting(ledger, query, "be told")
     if not isinstance(answer, Demonstration):
         if asked.kind != "state":
@@ -81,21 +97,35 @@ def tell_event(ledger: Ledger, query: Query | int, answer: Demonstration | int) 
                 f"the answer to a trajectory query must be a Demonstration, got {type(answer).__name__}. "
                 "Make one of its steps."
             )
-        action = whole_number(answer, "the action that answers a state query", 0, "Or give a Demonstration.")
-        answer = Demonstration.annotation(asked.state, action)
+        answer = Demonstration.annotation(asked.state, action_index(ledger.problem.mdp, answer))
     _check_answer(ledger.problem, asked, answer)
-    record = replace(answer, query_id=asked.id).to_record()
-    return ledger.next_event("tell", {"query": asked.id, "demonstration": record})
+    signed = _signed(replace(answer, query_id=asked.id), annotator, timestamp)
+    return ledger.next_event("tell", {"query": asked.id, "demonstration": signed.to_record()})
 
 
-def attach_event(ledger: Ledger, demonstrations: Iterable[Demonstration] | Demonstration) -> Event:
+def attach_event(
+    ledger: Ledger, demonstrations: Iterable[Demonstration] | Demonstration, *, annotator: str | None = None
+) -> Event:
     """Return the event of data that were never asked for, one demonstration or many."""
     listed = as_demonstrations(demonstrations)
     if not listed:
         raise InputError("attached data must be at least one demonstration, got none. Leave the call out.")
     ledger.problem.counts(listed)
-    records = [item.to_record() for item in listed]
+    records = [_signed(item, annotator, None).to_record() for item in listed]
     return ledger.next_event("attach", {"demonstrations": records})
+
+
+def action_index(mdp: FiniteMDP, action: int | str) -> int:
+    """Return the action that a number or a label means."""
+    if not isinstance(action, str):
+        return whole_number(action, "the action that answers a state query", 0, "Or give a label or a Demonstration.")
+    if mdp.action_labels is None:
+        raise InputError(f"an action must be a number, for this problem has no labels, got {action!r}. Example: 0.")
+    return mdp.action_labels.index(one_of(action, mdp.action_labels, "an action"))
+
+
+def _signed(answer: Demonstration, annotator: str | None, timestamp: datetime | None) -> Demonstration:
+    return replace(answer, annotator=answer.annotator or annotator, timestamp=answer.timestamp or timestamp)
 
 
 def close_event(ledger: Ledger, query: Query | int, name: str) -> Event:
@@ -143,8 +173,11 @@ PROPOSALS: dict[str, Callable[..., Event]] = {
 }
 
 
-def applied(ledger: Ledger, event: Event) -> Ledger:
-    """Return the ledger after an event, which must be the next one and fit."""
+def apply_event(ledger: Ledger, event: Event, *, is_checked: bool = False) -> Ledger:
+    """Return the ledger after an event, which must be the next one and fit.
+
+    With `is_checked` its demonstrations are not checked once more: it was proposed for this ledger just now.
+    """
     if event.number != ledger.num_events:
         raise InputError(
             f"events must come in order, got number {event.number} after {ledger.num_events} events. "
@@ -157,12 +190,14 @@ def applied(ledger: Ledger, event: Event) -> Ledger:
     if event.name == "tell":
         answer = Demonstration.from_record(payload["demonstration"])
         query = _waiting(ledger, payload["query"], "be told")
-        _check_answer(ledger.problem, query, answer)
+        if not is_checked:
+            _check_answer(ledger.problem, query, answer)
         answers = {**ledger.answers, query.id: answer}
         return replace(after, answers=answers, statuses=_with(ledger.statuses, query.id, "done"))
     if event.name == "attach":
         listed = [Demonstration.from_record(record) for record in payload["demonstrations"]]
-        ledger.problem.counts(listed)
+        if not is_checked:
+            ledger.problem.counts(listed)
         ids = attached_ids(ledger, event)
         answers = {**ledger.answers, **dict(zip(ids, listed, strict=True))}
         return replace(after, answers=answers, num_attached=ledger.num_attached + len(listed))
@@ -186,9 +221,14 @@ def _asked(ledger: Ledger, event: Event) -> Ledger:
         raise InputError(
             f"queries must be numbered on from {first}, got {[query.id for query in queries]}. Replay all."
         )
+    visits = Counter(query.state for query in ledger.queries)
+    counted = []
+    for query in queries:  # older versions did not store it
+        counted.append(replace(query, visit=visits[query.state]))
+        visits[query.state] += 1
     return replace(
         ledger,
-        queries=(*ledger.queries, *queries),
+        queries=(*ledger.queries, *counted),
         statuses=(*ledger.statuses, *("waiting" for _ in queries)),
         asks=(*ledger.asks, *(event.number for _ in queries)),
     )

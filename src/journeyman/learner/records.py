@@ -1,22 +1,103 @@
-"""StepRecord: what one answer changed, as numbers to plot."""
+"""Records of a learner: the queries it asks, the events that happen to it, and what each step changed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from journeyman.learner.query import Query
+from journeyman.checks import one_of
+from journeyman.problem import Problem
+
+STATUSES = ("waiting", "done", "failed", "abandoned")
+EVENT_NAMES = ("ask", "tell", "attach", "fail", "abandon", "undo")
+BELIEF_EVENTS = ("tell", "attach", "undo")  # those that change the posterior
+BEFORE = -1  # event number of what is known before any event
+START = "start"  # name of the step before any answer
 
 AnswerId = int | str
 
 
 @dataclass(frozen=True)
+class Query:
+    """A question to the expert.
+
+    Parameters
+    ----------
+    id
+        Number of the query, 0, 1, 2 ... in the order of asking; it never changes.
+    state
+        Where the expert is asked to start.
+    kind
+        "state": one action; "trajectory": up to `length` actions.
+    length
+        None for a state query.
+    score
+        What the acquisition function expects of the answer, given those that are still awaited.
+    text
+        The question for a human, with labels where the problem has them.
+    visit
+        How many queries of this learner were about that state before.
+    """
+
+    id: int
+    state: int
+    kind: str
+    length: int | None
+    score: float
+    text: str
+    visit: int = 0
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the query as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "Query":
+        """Return the query that `to_record` described; `visit` is 0 where version 0.1 wrote it."""
+        return cls(**{name: record[name] for name in cls.__dataclass_fields__ if name != "visit" or name in record})
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happened to a learner; nothing is ever taken out of the list, an undo is one more event.
+
+    Parameters
+    ----------
+    number
+        0, 1, 2 ... without gaps.
+    name
+        One of `EVENT_NAMES`.
+    payload
+        Plain data: for "ask" the `queries` that were chosen, `scores` in short, `seconds` and `warnings`; for "tell"
+        the `query` and the `demonstration`; for "attach" the `demonstrations`; for "fail" and "abandon" the `query`;
+        for "undo" the `answer` that was taken back.
+    """
+
+    number: int
+    name: str
+    payload: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        """Check the name."""
+        one_of(self.name, EVENT_NAMES, "an event", "Was it written by a newer version of journeyman?")
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the event as plain data."""
+        return {"number": self.number, "name": self.name, "payload": dict(self.payload)}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "Event":
+        """Return the event that `to_record` described."""
+        return cls(int(record["number"]), str(record["name"]), dict(record["payload"]))
+
+
+@dataclass(frozen=True)
 class StepRecord:
-    """A step of a learner: an answer that came in (tell, attach), or was taken back (undo).
+    """A step of a learner: where it started, an answer that came in (tell, attach), or one taken back (undo).
 
     Parameters
     ----------
     number, name
-        Of the event.
+        Of the event; -1 and "start" for the belief before any answer.
     answers
         Ids of the answers that it is about.
     query
@@ -75,3 +156,17 @@ class StepRecord:
                 "warnings": tuple(values["warnings"]),
             }
         )
+
+
+def question_text(problem: Problem, state: int, kind: str, length: int | None) -> str:
+    """Return a question in words: labels of states and actions, and the cell on a grid."""
+    mdp = problem.mdp
+    place = f"state {mdp.state_name(state)}"
+    if mdp.grid is not None:
+        row, column = (int(number) for number in mdp.grid.places[state])
+        place += f" (row {row}, column {column})"
+    if kind == "trajectory":
+        return f"Start in {place} and act for up to {length} steps: which states do you pass, what do you do in each?"
+    actions = [mdp.action_name(action) for action in range(mdp.num_actions) if mdp.available[state, action]]
+    choice = actions[0] if len(actions) == 1 else f"{', '.join(actions[:-1])} or {actions[-1]}"
+    return f"In {place}: which action do you take? ({choice})"

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from journeyman.errors import InputError
-from journeyman.learner.events import Event
-from journeyman.learner.records import StepRecord
+from journeyman.learner.records import Event, StepRecord
 from journeyman.storage.files import lock, whole_file
 
 SETTINGS, EVENTS, HISTORY, CERTIFICATE = "settings.json", "events.jsonl", "history.csv", "certificate.json"

@@ -13,8 +13,7 @@ from journeyman.apprentice import APPRENTICES
 from journeyman.apprentice.effective_size import size_needed
 from journeyman.apprentice.failures import checked_scope
 from journeyman.apprentice.policies import checked_epsilon
-from journeyman.apprentice.verdict import checked_share
-from journeyman.checks import float_array, real_number, whole_number
+from journeyman.checks import check_options, float_array, one_of, positive, share, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import KINDS
 from journeyman.inference import INFERENCE
@@ -24,6 +23,7 @@ from journeyman.problem import Problem
 GOAL_OPTIONS = ("width", "level", "information")
 SPARE_PARTICLES = 1.5  # some ancestors of particles are doubles
 CONFIRMATION_FACTOR = 2
+OLD_NAMES = {"query": "kind"}  # of settings that 0.1 stored
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class LearnerSettings:
     epsilon, delta, confidence, scope
         Of the certificate: regret that is too much, chance of it that is acceptable, confidence of the bound, and
         "initial" or "every_state".
-    query, length
+    kind, length
         "state" (one action) or "trajectory" (up to `length` actions).
     goal, goal_options
         "policy": stop with a certificate. "reward": stop when the reward is known; options `width` (of the credible
@@ -66,7 +66,7 @@ class LearnerSettings:
     delta: float = 0.1
     confidence: float = 0.95
     scope: str = "initial"
-    query: str = "state"
+    kind: str = "state"
     length: int | None = None
     goal: str = "policy"
     goal_options: Mapping[str, Any] = field(default_factory=dict)
@@ -87,15 +87,15 @@ class LearnerSettings:
         is_usual = not given.get("acquisition") and not settings.acquisition_options and settings.scope == "initial"
         if not is_usual:
             return settings
-        return replace(settings, acquisition=default_acquisition(settings.goal, settings.query, problem.mdp.num_states))
+        return replace(settings, acquisition=default_acquisition(settings.goal, settings.kind, problem.mdp.num_states))
 
     def __post_init__(self) -> None:
         """Check everything that does not depend on the problem, and make it plain data."""
         checked = {
             "acquisition": self.acquisition or default_acquisition(self.goal),
             "epsilon": checked_epsilon(self.epsilon),
-            "delta": checked_share(self.delta, "delta", "It is the chance of failure you accept."),
-            "confidence": checked_share(self.confidence, "confidence", "0.95 is usual."),
+            "delta": share(self.delta, "delta", "It is the chance of failure you accept."),
+            "confidence": share(self.confidence, "confidence", "0.95 is usual."),
             "num_histories": whole_number(self.num_histories, "num_histories", 2),
             "confirmation_factor": whole_number(self.confirmation_factor, "confirmation_factor", 1),
             "seed": whole_number(self.seed, "seed", 0),
@@ -110,45 +110,38 @@ class LearnerSettings:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         self._check_names()
-        self._check_query()
+        self._check_kind()
         self._check_goal()
 
     def _check_names(self) -> None:
         check_acquisition_options(self.acquisition, self.acquisition_options)
         known = INFERENCE.find(self.inference).options
-        for option in self.inference_options:
-            if option not in known:
-                raise InputError(
-                    f"inference {self.inference!r} must get options it knows, got {option!r}. "
-                    f"It has: {', '.join(known) or 'none'}."
-                )
+        check_options(self.inference_options, known, f"inference {self.inference!r}")
         if self.is_smc:
             given = dict(self.inference_options)
             SMCSettings(**(given if "num_particles" in given else {**given, "num_particles": self.num_particles}))
         APPRENTICES.find(self.apprentice)
         checked_scope(self.scope)
 
-    def _check_query(self) -> None:
-        if self.query not in KINDS:
-            raise InputError(f"query must be one of {', '.join(KINDS)}, got {self.query!r}. Leave it out for 'state'.")
-        check_kind(self.acquisition, self.query)
-        if self.query == "trajectory":
+    def _check_kind(self) -> None:
+        one_of(self.kind, KINDS, "kind", "Leave it out for 'state'.")
+        check_kind(self.acquisition, self.kind)
+        if self.kind == "trajectory":
             length = whole_number(self.length, "the length of trajectory queries", 1, "Say length=.")
             object.__setattr__(self, "length", length)
         elif self.length is not None:
             raise InputError(
-                f"state queries must have no length, got {self.length}. Say query='trajectory', or leave it out."
+                f"state queries must have no length, got {self.length}. Say kind='trajectory', or leave it out."
             )
 
     def _check_goal(self) -> None:
+        known = GOAL_OPTIONS if self.goal == "reward" else ()
+        check_options(self.goal_options, known, f"goal {self.goal!r}")
         for name, value in self.goal_options.items():
-            if self.goal != "reward" or name not in GOAL_OPTIONS:
-                options = "none" if self.goal != "reward" else ", ".join(GOAL_OPTIONS)
-                raise InputError(f"goal {self.goal!r} must get options it knows, got {name!r}. It has: {options}.")
             if name == "level":
-                checked_share(value, "level", "0.95 is usual.")
-            elif not 0.0 < real_number(value, name) < np.inf:
-                raise InputError(f"{name} must be positive and finite, got {value}. Give the accuracy that you need.")
+                share(value, "level", "0.95 is usual.")
+            else:
+                positive(value, name, "Give the accuracy that you need.")
 
     def check_problem(self, problem: Problem) -> None:
         """Refuse a problem that these settings cannot do."""
@@ -185,14 +178,15 @@ class LearnerSettings:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "LearnerSettings":
-        """Return the settings that `to_record` described."""
-        for name in record:
+        """Return the settings that `to_record` described, in this version or an older one."""
+        values = {OLD_NAMES.get(name, name): value for name, value in record.items()}
+        for name in values:
             if name not in cls.__dataclass_fields__:
                 raise InputError(
                     f"settings of a learner must be known, got {name!r}. "
                     "Were they written by a newer version of journeyman?"
                 )
-        return cls(**record)
+        return cls(**values)
 
 
 def _listed_costs(costs: Any) -> tuple[float, ...]:

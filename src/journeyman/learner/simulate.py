@@ -1,17 +1,22 @@
-"""Simulate: a learner and a simulated expert, by ask and tell alone, as a person would."""
+"""The one ask/tell loop: a learner and somebody who answers, by ask and tell alone, as a person would."""
 
 import sys
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol
 
 from journeyman.apprentice import Certificate
 from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
-from journeyman.experts import Question, SimulatedExpert
-from journeyman.learner.learner import ActiveLearner
-from journeyman.learner.progress import answers_shown
-from journeyman.learner.query import Query
-from journeyman.learner.records import StepRecord
+from journeyman.learner.protocol import Learner
+from journeyman.learner.records import Query, StepRecord
+
+
+class Expert(Protocol):
+    """Who answers: a `SimulatedExpert`, or anything else that can."""
+
+    def demonstrate(self, question: Query, /) -> Demonstration:
+        """Return the answer to a query."""
 
 
 class Simulation(NamedTuple):
@@ -21,65 +26,111 @@ class Simulation(NamedTuple):
     nobody asked); certificate: the last one, the confirmed one if the goal was reached; history: all steps.
     """
 
-    learner: ActiveLearner
+    learner: Learner
     num_steps: int
     is_finished: bool | None
     certificate: Certificate
     history: tuple[StepRecord, ...]
 
 
-def simulate(
-    learner: ActiveLearner,
-    expert: SimulatedExpert,
-    steps: int,
-    *,
-    stop_when_certified: bool = True,
-    progress: bool = True,
-    k: int = 1,
-    on_step: Callable[[ActiveLearner], None] | None = None,
-) -> Simulation:
-    """Let a simulated expert answer up to `steps` queries.
+def answered_steps(
+    learner: Learner, expert: Expert, *, steps: int | None = None, batch_size: int = 1
+) -> Iterator[Query]:
+    """Ask and tell for ever, or `steps` times; yields each query when its answer has been told.
 
-    Queries that wait already are answered first, so that a simulation can be stopped and continued.
+    Queries that wait already are answered first, so that a loop can be stopped and continued.
 
     Parameters
     ----------
     learner
         It is changed.
-    expert
-        Its noise is keyed by (its seed, state, how often that state was asked before).
     steps
         Answers to give, at most.
-    stop_when_certified
+    batch_size
+        Queries to choose at once.
+    """
+    num_steps = 0
+    while steps is None or num_steps < steps:
+        if not learner.pending:
+            learner.ask_batch(batch_size if steps is None else min(batch_size, steps - num_steps))
+        query = learner.pending[0]
+        learner.tell(query, expert.demonstrate(query))
+        num_steps += 1
+        yield query
+
+
+def simulate(
+    learner: Learner,
+    expert: Expert,
+    steps: int,
+    *,
+    stop_when_finished: bool = True,
+    batch_size: int = 1,
+    progress: bool = True,
+    on_step: Callable[[Query], None] | None = None,
+) -> Simulation:
+    """Let an expert answer up to `steps` queries, those that wait already first.
+
+    Parameters
+    ----------
+    learner
+        An `ActiveLearner` or a `Study`; it is changed.
+    expert
+        The noise of a `SimulatedExpert` is keyed by (its seed, state, how often the learner asked there before), so
+        that methods compared on one instance meet the same expert.
+    steps
+        Answers to give, at most.
+    stop_when_finished
         Whether to stop when the learner is finished.
+    batch_size
+        Queries to choose at once.
     progress
         Whether to show a bar on the error stream, if that is a terminal.
-    k
-        Queries to choose at once.
     on_step
-        Called after every answer.
+        Called with the query after every answer.
     """
     steps = whole_number(steps, "steps", 0, "It is the number of answers.")
-    k = whole_number(k, "k", 1, "It is the number of queries to choose at once.")
+    batch_size = whole_number(batch_size, "batch_size", 1, "It is the number of queries to choose at once.")
+    answering = answered_steps(learner, expert, steps=steps, batch_size=batch_size)
     num_steps, is_finished = 0, None
     with answers_shown(steps, is_shown=progress and sys.stderr.isatty()) as show:
         while True:
-            if stop_when_certified and not learner.pending:
-                is_finished = learner.is_finished
-            if is_finished or num_steps >= steps:
+            if stop_when_finished and not learner.pending:
+                is_finished = learner.is_finished()
+            query = None if is_finished else next(answering, None)
+            if query is None:
                 break
-            if not learner.pending:
-                learner.ask(min(k, steps - num_steps))
-            query = learner.pending[0]
-            show(learner.tell(query, answer_of(learner, expert, query)))
             num_steps += 1
+            show(learner)
             if on_step is not None:
-                on_step(learner)
+                on_step(query)
     certificate = learner.confirmation() if is_finished and learner.settings.goal == "policy" else learner.certificate()
-    return Simulation(learner, num_steps, is_finished, certificate, learner.history)
+    return Simulation(learner, num_steps, is_finished, certificate, learner.history())
 
 
-def answer_of(learner: ActiveLearner, expert: SimulatedExpert, query: Query) -> Demonstration:
-    """Return the expert's answer to a query, the n-th in its state."""
-    visit = sum(other.state == query.state for other in learner.queries[: query.id])
-    return expert.demonstrate(Question(query.state, visit, query.kind, query.length, query.id))
+@contextmanager
+def answers_shown(total: int, *, is_shown: bool) -> Iterator[Callable[[Learner], None]]:
+    """Give a function to call after every answer; it draws how many there are, and how sure the learner is."""
+    if not is_shown:
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("answers,"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("Asking the expert", total=total)
+        yield lambda learner: progress.update(task, advance=1, description=step_text(learner.history()[-1]))
+
+
+def step_text(record: StepRecord) -> str:
+    """Return a step in a few words: how likely the apprentice loses too much, and how much it loses on average."""
+    if record.failure_chance is None or record.expected_regret is None:
+        return "Asking the expert"
+    return f"Chance of too much regret {record.failure_chance:.1%}, mean regret {record.expected_regret:.3g}"

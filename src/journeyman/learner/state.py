@@ -1,26 +1,30 @@
-"""State of a learner: what follows from its problem, its settings and its events."""
+"""State of a learner: what follows from its problem, its settings and its events, and snapshots that save the work."""
 
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from journeyman.apprentice import APPRENTICES
+from journeyman.apprentice.failures import failures_of
 from journeyman.errors import InputError
-from journeyman.learner.belief import BEFORE, Belief, first_belief, inferred_belief, updated_belief
-from journeyman.learner.events import BELIEF_EVENTS, Event
-from journeyman.learner.ledger import Ledger, applied
-from journeyman.learner.measuring import step_record
-from journeyman.learner.records import StepRecord
+from journeyman.inference import posterior_entropy
+from journeyman.inference.posterior import Posterior
+from journeyman.learner.belief import Belief, first_belief, inferred_belief, updated_belief
+from journeyman.learner.ledger import Ledger, apply_event, attached_ids
+from journeyman.learner.records import BEFORE, BELIEF_EVENTS, START, Event, StepRecord
 from journeyman.learner.settings import LearnerSettings
-from journeyman.learner.snapshots import belief_in, events_seen, history_in
 from journeyman.problem import Problem
+
+SNAPSHOT_FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
 class State:
     """What a learner is after some events: frozen, each event gives a new one.
 
-    `belief` is None while nobody has needed it.
+    `belief` is None while nobody has needed it; `history` is empty until the belief before any answer is known, or
+    needed no more.
     """
 
     problem: Problem
@@ -36,40 +40,47 @@ class State:
         return self.history[-1].number if self.history else BEFORE
 
 
-def with_belief(state: State, num_threads: int | None) -> State:
-    """Return the state with its belief computed."""
+def compute_belief(state: State, num_threads: int | None) -> State:
+    """Return the state with its belief computed, and with the step before any answer in its history."""
     if state.belief is not None:
         return state
-    if not state.history:
-        return replace(state, belief=first_belief(state.problem, state.settings, num_threads))
-    answers = state.ledger.answers.values()
-    belief = inferred_belief(state.problem, state.settings, state.last_change, answers, num_threads)
-    return replace(state, belief=belief)
+    if state.last_change != BEFORE:
+        answers = state.ledger.answers.values()
+        belief = inferred_belief(state.problem, state.settings, state.last_change, answers, num_threads)
+        return replace(state, belief=belief)
+    begin = time.perf_counter()
+    belief = first_belief(state.problem, state.settings, num_threads)
+    start = start_record(state.settings, belief.posterior, time.perf_counter() - begin)
+    return replace(state, belief=belief, history=(start,))
 
 
-def after(state: State, event: Event, num_threads: int | None, *, is_replayed: bool = False) -> State:
+def advance(
+    state: State, event: Event, num_threads: int | None, *, is_replayed: bool = False, is_checked: bool = False
+) -> State:
     """Return the state after the next event.
 
     A replayed answer is not inferred from anew by methods that compute all from nothing: only the last posterior is
     needed, and that is computed when it is.
     """
-    ledger = applied(state.ledger, event)
+    ledger = apply_event(state.ledger, event, is_checked=is_checked)
     events = (*state.events, event)
     if event.name not in BELIEF_EVENTS:
         return replace(state, ledger=ledger, events=events)
-    settings, begin = state.settings, time.perf_counter()
-    belief = None
+    settings = state.settings
+    if settings.is_smc:
+        state = compute_belief(state, num_threads)
+    begin, belief = time.perf_counter(), None
     if settings.is_smc or not is_replayed:
         answers = ledger.answers.values()
         belief = updated_belief(state.problem, settings, state.belief, event.number, answers, num_threads)
     posterior = None if belief is None else belief.posterior
     seconds = time.perf_counter() - begin
-    ask = events[ledger.asks[event.payload["query"]]] if event.name == "tell" else None
-    record = step_record(state.ledger, ledger, event, ask, settings, posterior, seconds)
-    return replace(state, ledger=ledger, events=events, history=(*state.history, record), belief=belief)
+    record = step_record(state.ledger, ledger, events, settings, posterior, seconds)
+    history = state.history or (start_record(settings, None, 0.0),)
+    return replace(state, ledger=ledger, events=events, history=(*history, record), belief=belief)
 
 
-def restored(
+def replay(
     problem: Problem,
     settings: LearnerSettings,
     events: Iterable[Event],
@@ -78,7 +89,7 @@ def restored(
 ) -> State:
     """Return the state after events, from a snapshot that has seen the first of them, or from nothing."""
     listed = list(events)
-    num_seen = 0 if snapshot is None else events_seen(snapshot)
+    num_seen = 0 if snapshot is None else _events_seen(snapshot)
     if num_seen > len(listed):
         raise InputError(
             f"a snapshot must not be newer than the events, got one after {num_seen} of {len(listed)} events. "
@@ -86,10 +97,118 @@ def restored(
         )
     ledger = Ledger(problem)
     for event in listed[:num_seen]:
-        ledger = applied(ledger, event)
+        ledger = apply_event(ledger, event)
     state = State(problem, settings, ledger, tuple(listed[:num_seen]))
     if snapshot is not None:
-        state = replace(state, history=history_in(snapshot), belief=belief_in(problem, settings, snapshot))
+        history = tuple(StepRecord.from_record(record) for record in snapshot["state"]["history"])
+        state = replace(state, history=history, belief=Belief.from_snapshot(problem, settings, snapshot))
     for event in listed[num_seen:]:
-        state = after(state, event, num_threads, is_replayed=True)
+        state = advance(state, event, num_threads, is_replayed=True)
     return state
+
+
+def snapshot_of(state: State) -> dict[str, Any]:
+    """Return arrays by name, and under "state" plain data that JSON can hold.
+
+    Methods that update a belief keep it bit by bit; others compute their samples from all demonstrations anyway, so
+    that there is nothing to keep. `event_number` says how many events the snapshot has seen.
+    """
+    facts: dict[str, Any] = {
+        "format": SNAPSHOT_FORMAT,
+        "event_number": len(state.events),
+        "history": [record.to_record() for record in state.history],
+        "belief_event": None,
+    }
+    kept, arrays = ({}, {}) if state.belief is None else state.belief.to_snapshot()
+    return {"state": facts | kept} | arrays
+
+
+def _events_seen(snapshot: Mapping[str, Any]) -> int:
+    """Return how many events a snapshot has seen; refuses what is no snapshot of ours."""
+    try:
+        state = snapshot["state"]
+        if state["format"] == SNAPSHOT_FORMAT:
+            return int(state["event_number"])
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise InputError(
+        f"a snapshot must have format {SNAPSHOT_FORMAT}, got another one. Restore without it: snapshot=None."
+    )
+
+
+def start_record(settings: LearnerSettings, posterior: Posterior | None, seconds: float) -> StepRecord:
+    """Return the record of what was believed before any answer; its numbers are None where nobody computed it."""
+    return StepRecord(
+        number=BEFORE,
+        name=START,
+        answers=(),
+        query=None,
+        scores=None,
+        num_demonstrations=0,
+        posterior_seconds=seconds,
+        acquisition_seconds=None,
+        **_measured(settings, posterior),
+    )
+
+
+def step_record(
+    before: Ledger,
+    after: Ledger,
+    events: tuple[Event, ...],
+    settings: LearnerSettings,
+    posterior: Posterior | None,
+    seconds: float,
+) -> StepRecord:
+    """Return the record of the last of some events, which changed the posterior.
+
+    Parameters
+    ----------
+    before, after
+        The ledger around the event.
+    posterior
+        After the event; None if it was not computed, which leaves its numbers out.
+    seconds
+        That the update took.
+    """
+    event = events[-1]
+    if event.name == "attach":
+        answers: tuple[int | str, ...] = attached_ids(before, event)
+    else:
+        answers = (event.payload["query" if event.name == "tell" else "answer"],)
+    query = None if isinstance(answers[0], str) else after.queries[answers[0]]
+    ask = events[after.asks[event.payload["query"]]].payload if event.name == "tell" else None
+    return StepRecord(
+        number=event.number,
+        name=event.name,
+        answers=answers,
+        query=query,
+        scores=None if ask is None else ask["scores"],
+        num_demonstrations=len(after.answers),
+        posterior_seconds=seconds,
+        acquisition_seconds=None if ask is None else ask["seconds"] / len(ask["queries"]),
+        **_measured(settings, posterior),
+    )
+
+
+def _measured(settings: LearnerSettings, posterior: Posterior | None) -> dict[str, Any]:
+    """Return what a posterior says of the apprentice and of itself: the numbers of a step."""
+    warnings: tuple[str, ...] = ()
+    entropy = method = chance = regret = None
+    if posterior is not None:
+        warnings = posterior.warnings
+        policy = APPRENTICES[settings.apprentice].policy_fn(posterior, settings.epsilon)
+        failures = failures_of(posterior, policy, settings.epsilon, settings.scope)
+        chance = min(1.0, float(posterior.mean(failures.is_failing)))
+        regret = float(posterior.mean(failures.regret))
+        try:
+            estimate = posterior_entropy(posterior)
+            entropy, method = estimate.nats, estimate.method
+        except InputError as error:
+            warnings = (*warnings, f"the entropy is unknown: {error}")
+    return {
+        "entropy": entropy,
+        "entropy_method": method,
+        "failure_chance": chance,
+        "expected_regret": regret,
+        "warnings": warnings,
+    }

@@ -9,8 +9,8 @@ from journeyman.apprentice import Certificate, certify
 from journeyman.demonstrations import Demonstration
 from journeyman.inference import infer
 from journeyman.inference.posterior import Posterior
+from journeyman.learner.seeding import CONFIRMATION, stream_seed
 from journeyman.learner.settings import LearnerSettings
-from journeyman.learner.streams import CONFIRMATION, stream_seed
 from journeyman.problem import Problem
 from journeyman.types import AnyArray
 

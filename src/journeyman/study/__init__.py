@@ -1,6 +1,6 @@
 """Studies: a learner that is kept in one file, and what goes in and out of it."""
 
-from journeyman.study.status import StudyStatus
+from journeyman.study.overview import StudyOverview
 from journeyman.study.study import Study
 
-__all__ = ["Study", "StudyStatus"]
+__all__ = ["Study", "StudyOverview"]

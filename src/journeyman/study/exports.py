@@ -16,7 +16,7 @@ POLICY_FORMAT = "journeyman-policy-1"
 def export_posterior(study: Study, path: str | Path) -> None:
     """Write the posterior, rewards included, as NetCDF for ArviZ. Needs the extra `mcmc`."""
     check_place(Path(path))  # before the work, not after it
-    write_netcdf(study.posterior.to_arviz(include_reward=True), Path(path))
+    write_netcdf(study.posterior().to_arviz(include_reward=True), Path(path))
 
 
 def policy_record(study: Study) -> dict[str, Any]:

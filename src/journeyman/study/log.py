@@ -30,7 +30,7 @@ class EventLog:
         """Read what other processes have written since."""
         with self.lock, explained(self.path, is_reading=True):
             for event, checksum in store.read_events(self._connection, self.ledger.num_events, self._checksum):
-                self.ledger = books.applied(self.ledger, event)
+                self.ledger = books.apply_event(self.ledger, event)
                 self.events.append(event)
                 self._checksum = checksum
 
@@ -48,7 +48,7 @@ class EventLog:
                 event = event_fn()
                 if event is None:
                     return False
-                after = books.applied(self.ledger, event)
+                after = books.apply_event(self.ledger, event, is_checked=True)
                 checksum = store.append_event(self._connection, event, self._checksum, self.ledger, after)
             # Only now is it kept. Should we be stopped here, it is read as if another process had written it.
             self.ledger, self._checksum = after, checksum

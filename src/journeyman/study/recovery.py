@@ -105,7 +105,7 @@ def _readable_events(connection: sqlite3.Connection, problem: Problem, losses: l
             if row is None or row[2] != store.checksum_of(checksum, len(events), row[0], row[1]):
                 break
             event = Event(len(events), row[0], json.loads(row[1]))
-            ledger, checksum = books.applied(ledger, event), row[2]
+            ledger, checksum = books.apply_event(ledger, event), row[2]
             events.append(event)
         except (sqlite3.Error, JourneymanError, ValueError, TypeError):
             break
@@ -152,7 +152,7 @@ def _written(path: Path, problem: Problem, settings: LearnerSettings, events: li
         with transaction(connection, path):
             store.write_problem(connection, problem, settings)
             for event in events:
-                after = books.applied(ledger, event)
+                after = books.apply_event(ledger, event)
                 checksum = store.append_event(connection, event, checksum, ledger, after)
                 ledger = after
     finally:

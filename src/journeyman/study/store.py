@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from journeyman.errors import StudyError
-from journeyman.learner.events import Event
 from journeyman.learner.ledger import Ledger
+from journeyman.learner.records import Event
 from journeyman.learner.settings import LearnerSettings
 from journeyman.problem import Problem
 from journeyman.problem_files import ProblemRecord, problem_from_record, problem_to_record

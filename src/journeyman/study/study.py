@@ -5,30 +5,28 @@ So an answer is acknowledged at once, and an acknowledged answer is never lost.
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
-from journeyman.acquisition import Scores
+from journeyman.acquisition import RewardKnowledge, Scores
 from journeyman.apprentice import Certificate
 from journeyman.checks import whole_number
-from journeyman.demonstrations import Demonstration, as_demonstrations
+from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, StudyError
 from journeyman.inference.posterior import Posterior
-from journeyman.learner import ActiveLearner, Event, LearnerSettings, Query, StepRecord, ledger as books
-from journeyman.learner.events import BELIEF_EVENTS
-from journeyman.learner.ledger import Ledger
-from journeyman.learner.records import AnswerId
+from journeyman.learner import ActiveLearner, AnswerId, Event, LearnerSettings, Query, StepRecord
+from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
+from journeyman.learner.records import BELIEF_EVENTS
 from journeyman.problem import Problem
 from journeyman.study import store
 from journeyman.study.database import create_file, explained, open_file, transaction
 from journeyman.study.log import EventLog
-from journeyman.study.status import StudyStatus
+from journeyman.study.overview import StudyOverview
 from journeyman.types import IntArray
 
 SNAPSHOT_EVERY = 10  # answers; as many are replayed at most after a crash
@@ -84,8 +82,12 @@ class Study:
 
     # Asking and being told
 
-    def ask(self, k: int = 1) -> Query | tuple[Query, ...]:
-        """Return the query to put to the expert next; for k > 1 a tuple of k that tell most together."""
+    def ask(self) -> Query:
+        """Return the query to put to the expert next."""
+        return self.ask_batch(1)[0]
+
+    def ask_batch(self, k: int) -> tuple[Query, ...]:
+        """Return `k` queries that tell most together, for experts who answer several at once."""
         k = whole_number(k, "k", 1, "It is the number of queries.")
         with self._lock:
             self._log.check_writable()
@@ -95,38 +97,38 @@ class Study:
                     break
             else:
                 self._log.store(lambda: self._caught_up_with(self._log.events).propose_ask(k))  # now they wait for us
-            queries = self._log.ledger.queries[-k:]
-        return queries[0] if k == 1 else queries
+            return self._log.ledger.queries[-k:]
 
     def _if_next(self, event: Event) -> Event | None:
         return event if event.number == self._log.ledger.num_events else None
 
-    def tell(self, query: Query | int, demonstration: Demonstration | int, *, annotator: str | None = None) -> None:
+    def tell(self, query: Query | int, answer: Answer, *, annotator: str | None = None) -> AnswerId:
         """Store the answer to a query; once this returns, it is kept.
 
         Parameters
         ----------
         query
             One that waits, or its id; in any order, and by whichever process asked it.
-        demonstration
-            It starts in the state of the query. For a state query the action alone will do.
+        answer
+            A demonstration that starts in the state of the query. For a state query the action will do, by its number
+            or its label.
         annotator
             Who answered, unless the demonstration says so.
-        """
-        with self._lock:
-            asked = self.ledger.find(query)
-            if not isinstance(demonstration, Demonstration) and asked.kind == "state":
-                action = whole_number(demonstration, "the action that answers a state query", 0)
-                demonstration = Demonstration.annotation(asked.state, action)
-            self._do("tell", asked.id, _signed(demonstration, annotator))
 
-    def attach(self, demonstrations: Iterable[Demonstration] | Demonstration, *, annotator: str | None = None) -> Any:
-        """Store data that were never asked for; returns the id of one, or a tuple of ids, for `undo`."""
-        listed = tuple(_signed(item, annotator, is_dated=False) for item in as_demonstrations(demonstrations))
+        Returns
+        -------
+        The id of the answer, for `undo`: that of its query.
+        """
+        stamp = datetime.now(UTC).replace(microsecond=0)
+        return int(self._do("tell", query, answer, annotator=annotator, timestamp=stamp).payload["query"])
+
+    def attach(
+        self, demonstrations: Iterable[Demonstration] | Demonstration, *, annotator: str | None = None
+    ) -> tuple[AnswerId, ...]:
+        """Store data that were never asked for; returns an id for each, for `undo`."""
         with self._lock:
-            self._do("attach", listed)
-            ids = tuple(self._log.ledger.answers)[-len(listed) :]
-        return ids[0] if isinstance(demonstrations, Demonstration) else ids
+            event = self._do("attach", demonstrations, annotator=annotator)
+            return tuple(self._log.ledger.answers)[-len(event.payload["demonstrations"]) :]
 
     def fail(self, query: Query | int) -> None:
         """Say that no answer comes to a query now; its state may be asked about again."""
@@ -148,11 +150,10 @@ class Study:
         with self._lock:
             return self._caught_up()
 
-    @property
     def posterior(self) -> Posterior:
-        """Belief about the reward after all answers so far."""
+        """Return the belief about the reward after all answers so far."""
         with self._lock:  # a thread that tells meanwhile must not change what is computed on
-            return self._caught_up().posterior
+            return self._caught_up().posterior()
 
     def scores(self) -> Scores:
         """Return the scores of all states, as the next `ask` sees them where no query waits."""
@@ -174,17 +175,20 @@ class Study:
         with self._lock:
             return self._caught_up().confirmation()
 
-    @property
-    def is_finished(self) -> bool:
-        """Whether the goal is reached."""
+    def knowledge(self) -> RewardKnowledge:
+        """Return how well the reward itself is known, for goal "reward"."""
         with self._lock:
-            return self._caught_up().is_finished
+            return self._caught_up().knowledge()
 
-    @property
-    def history(self) -> tuple[StepRecord, ...]:
-        """One record per answer that came in or was taken back."""
+    def is_finished(self) -> bool:
+        """Return whether the goal is reached."""
         with self._lock:
-            return self._caught_up().history
+            return self._caught_up().is_finished()
+
+    def history(self) -> tuple[StepRecord, ...]:
+        """Return one record for the belief before any answer, and one for each that came in or was taken back."""
+        with self._lock:
+            return self._caught_up().history()
 
     @property
     def ledger(self) -> Ledger:
@@ -211,18 +215,22 @@ class Study:
         return self.ledger.pending
 
     @property
-    def answers(self) -> dict[AnswerId, Demonstration]:
+    def answers(self) -> Mapping[AnswerId, Demonstration]:
         """Demonstrations that count, by the id of their query or the id that `attach` gave."""
-        return dict(self.ledger.answers)
+        return MappingProxyType(dict(self.ledger.answers))
 
     @property
     def demonstrations(self) -> tuple[Demonstration, ...]:
         """Demonstrations that count, in the order in which they came."""
         return tuple(self.ledger.answers.values())
 
-    def status(self) -> StudyStatus:
+    def status_of(self, query: Query | int) -> str:
+        """Return "waiting", "done", "failed" (may be asked again; also after an undo) or "abandoned" (not)."""
+        return self.ledger.status_of(query)
+
+    def overview(self) -> StudyOverview:
         """Return what is in the study, without any inference."""
-        return StudyStatus.of(self.ledger, self.settings, *self._log.creation())
+        return StudyOverview.of(self.ledger, self.settings, *self._log.creation())
 
     # Keeping
 
@@ -253,9 +261,11 @@ class Study:
 
     # Inside
 
-    def _do(self, name: str, *arguments: Any) -> None:
+    def _do(self, name: str, *arguments: Any, **options: Any) -> Event:
         """Check what happens against all that is stored, store it, and remember it."""
-        self._log.store(lambda: books.PROPOSALS[name](self._log.ledger, *arguments))
+        with self._lock:
+            self._log.store(lambda: PROPOSALS[name](self._log.ledger, *arguments, **options))
+            return self._log.events[-1]
 
     def _caught_up(self) -> ActiveLearner:
         """Return the learner after all stored events, with a snapshot kept every few answers."""
@@ -301,11 +311,3 @@ def _known(settings: dict[str, Any]) -> dict[str, Any]:
             known = ", ".join(LearnerSettings.__dataclass_fields__)
             raise InputError(f"a study must get settings that it knows, got {name!r}. It has: {known}.")
     return {name: value for name, value in settings.items() if value is not None}
-
-
-def _signed(answer: Demonstration | int, annotator: str | None, *, is_dated: bool = True) -> Any:
-    """Add who answered, and when, where the demonstration does not say."""
-    if not isinstance(answer, Demonstration):
-        return answer  # the ledger says what is wrong with it
-    stamp = datetime.now(UTC).replace(microsecond=0) if is_dated else None
-    return replace(answer, annotator=answer.annotator or annotator, timestamp=answer.timestamp or stamp)

@@ -43,7 +43,9 @@ def test_queries_have_their_status_and_answers():
 def test_the_course_begins_before_any_answer_and_follows_the_history():
     summary, learner = grid_summary(), grid_learner()
     assert [point.num_demonstrations for point in summary.course] == [0, 1, 2, 3, 2, 3]
-    assert [point.failure_chance for point in summary.course[1:]] == [step.failure_chance for step in learner.history]
+    assert [point.failure_chance for point in summary.course[1:]] == [
+        step.failure_chance for step in learner.history()[1:]
+    ]
     fresh = ActiveLearner(learner.problem, inference_options={"num_particles": 200}, seed=5)
     assert summary.course[0] == point_now(fresh) == starting_point(learner.problem, learner.settings)
     prior_entropy = 9 * 0.5 * np.log(2 * np.pi * np.e * 9.0)  # N(0, 3) in every cell
@@ -58,7 +60,7 @@ def test_the_numbers_are_those_of_the_learner():
     assert summary.apprentice.tolist() == learner.apprentice().tolist()
     np.testing.assert_array_equal(summary.scores.values, learner.scores().values)
     assert np.isneginf(summary.scores.values[summary.asked[4].query.state])  # abandoned
-    assert summary.is_finished == learner.is_finished
+    assert summary.is_finished == learner.is_finished()
 
 
 @pytest.mark.parametrize(

@@ -75,4 +75,6 @@ def test_list_has_every_world_with_its_docstring():
         assert WORLDS[entry.name].__doc__.startswith(entry.summary)
         assert {"beta"} <= set(entry.options)
         assert "seed" not in entry.options
-        assert all(type(default) in (int, float, str) for default in entry.options.values())  # what --option can parse
+        assert all(
+            type(default) in (int, float, str) for default in entry.options.values()
+        )  # what --world-set can parse

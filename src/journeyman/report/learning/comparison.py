@@ -79,7 +79,7 @@ def compare(
     def take(name: str, step: int) -> None:
         learner = learners[name]
         state = learner.queries[-1].state if step else None
-        turns.append(Turn(name, step, state, point_now(learner, world), learner.is_finished))
+        turns.append(Turn(name, step, state, point_now(learner, world), learner.is_finished()))
         if on_turn is not None:
             on_turn(turns[-1])
 
@@ -87,8 +87,8 @@ def compare(
         take(name, 0)
     for step in range(1, steps + 1):
         for name, learner in learners.items():
-            if not learner.is_finished:
-                simulate(learner, world.make_expert(seed), 1, stop_when_certified=False, progress=False)
+            if not learner.is_finished():
+                simulate(learner, world.make_expert(seed), 1, stop_when_finished=False, progress=False)
                 take(name, step)
     title = f"{world.name}, seed {world.seed}"
     summaries = {}

@@ -36,7 +36,7 @@ def verdict_sentences(summary: LearningSummary) -> tuple[str, ...]:
 def goal_sentence(summary: LearningSummary) -> str:
     """Return what was asked for, and how questions were chosen."""
     settings = summary.settings
-    kind = "single actions" if settings.query == "state" else f"trajectories of up to {settings.length} actions"
+    kind = "single actions" if settings.kind == "state" else f"trajectories of up to {settings.length} actions"
     chosen = ACQUISITIONS.find(settings.acquisition).summary
     return f"The expert was asked for {kind}. Questions were chosen by {settings.acquisition}: {chosen}."
 

@@ -118,8 +118,8 @@ def summarise_learning(learner: ActiveLearner, name: str, *, start: Point | None
     start
         The belief before any answer; computed if it is not given.
     """
-    posterior, settings = learner.posterior, learner.settings
-    apprentice, is_finished = learner.apprentice(), learner.is_finished
+    posterior, settings = learner.posterior(), learner.settings
+    apprentice, is_finished = learner.apprentice(), learner.is_finished()
     certificate = learner.certificate()
     is_confirmed = settings.goal == "policy" and certificate.holds
     scores, doubts = _scores(learner)
@@ -130,7 +130,7 @@ def summarise_learning(learner: ActiveLearner, name: str, *, start: Point | None
         posterior=posterior,
         asked=_asked(learner),
         num_attached=sum(isinstance(answer, str) for answer in learner.answers),
-        num_undone=sum(step.name == "undo" for step in learner.history),
+        num_undone=sum(step.name == "undo" for step in learner.history()),
         course=course_of(learner, start),
         scores=scores,
         apprentice=apprentice,
@@ -140,8 +140,8 @@ def summarise_learning(learner: ActiveLearner, name: str, *, start: Point | None
         parameters=parameter_knowledge(posterior),
         rewards=reward_intervals(posterior),
         certainty=action_certainty(posterior, apprentice),
-        identifiability=identifiability(posterior, kind=settings.query),
-        seconds=sum(step.posterior_seconds + (step.acquisition_seconds or 0.0) for step in learner.history),
+        identifiability=identifiability(posterior, kind=settings.kind),
+        seconds=sum(step.posterior_seconds + (step.acquisition_seconds or 0.0) for step in learner.history()),
         warnings=tuple(dict.fromkeys([*posterior.warnings, *doubts])),
     )
 
@@ -154,7 +154,7 @@ def course_of(learner: ActiveLearner, start: Point | None = None) -> tuple[Point
         start,
         *(
             Point(step.num_demonstrations, step.failure_chance, step.expected_regret, step.entropy)
-            for step in learner.history
+            for step in learner.history()[1:]
         ),
     )
 
@@ -166,16 +166,16 @@ def starting_point(problem: Problem, settings: LearnerSettings, *, num_threads: 
 
 def point_now(learner: ActiveLearner, world: World | None = None) -> Point:
     """Return what a learner believes now; with a world also the true regret of its apprentice."""
-    if learner.history:
-        last = learner.history[-1]
+    if learner.history():
+        last = learner.history()[-1]
         chance, regret, entropy = last.failure_chance, last.expected_regret, last.entropy
     else:
         settings = learner.settings
-        failures = failures_of(learner.posterior, learner.apprentice(), settings.epsilon, settings.scope)
-        chance = min(1.0, float(learner.posterior.mean(failures.is_failing)))
-        regret = float(learner.posterior.mean(failures.regret))
+        failures = failures_of(learner.posterior(), learner.apprentice(), settings.epsilon, settings.scope)
+        chance = min(1.0, float(learner.posterior().mean(failures.is_failing)))
+        regret = float(learner.posterior().mean(failures.regret))
         try:
-            entropy = posterior_entropy(learner.posterior).nats
+            entropy = posterior_entropy(learner.posterior()).nats
         except InputError:  # some methods and priors have none
             entropy = None
     truth = None if world is None else world.regret(learner.apprentice())
@@ -198,7 +198,7 @@ def _asked(learner: ActiveLearner) -> tuple[Asked, ...]:
     facts = {record["id"]: payload for payload in asks for record in payload["queries"]}
     acquisition = ACQUISITIONS.find(learner.settings.acquisition)
     return tuple(
-        Asked(query, learner.status(query), answers.get(query.id), reason_of(query, facts[query.id], acquisition))
+        Asked(query, learner.status_of(query), answers.get(query.id), reason_of(query, facts[query.id], acquisition))
         for query in learner.queries
     )
 

@@ -71,7 +71,7 @@ def facts(summary: WorldSummary, options: Mapping[str, Any]) -> dict[str, str]:
     }
     if options:
         pairs = ", ".join(f"{key}={value}" for key, value in options.items())
-        rows["options"] = f"{pairs}; change one with --option KEY=VALUE"
+        rows["options"] = f"{pairs}; change one with --world-set KEY=VALUE"
     return rows
 
 

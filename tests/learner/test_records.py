@@ -3,7 +3,7 @@ import json
 import pytest
 
 from journeyman.errors import InputError
-from journeyman.learner.events import Event
+from journeyman.learner.records import Event
 
 
 def test_an_event_survives_json():

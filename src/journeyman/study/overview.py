@@ -1,4 +1,4 @@
-"""StudyStatus: what is in a study, by counting alone."""
+"""StudyOverview: what is in a study, by counting alone."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from journeyman.learner.ledger import Ledger
 
 
 @dataclass(frozen=True)
-class StudyStatus:
+class StudyOverview:
     """What is in a study, without any inference.
 
     num_demonstrations: those that count; num_steps: actions in them; num_undone: answers that were taken back.
@@ -29,7 +29,7 @@ class StudyStatus:
     settings: LearnerSettings
 
     @classmethod
-    def of(cls, ledger: Ledger, settings: LearnerSettings, created_at: str, created_by: str) -> "StudyStatus":
+    def of(cls, ledger: Ledger, settings: LearnerSettings, created_at: str, created_by: str) -> "StudyOverview":
         """Count what a ledger holds."""
         return cls(
             created_at=created_at,

@@ -1,0 +1,96 @@
+"""Learner: what `ActiveLearner` and `Study` both are, so that one loop, one report and one command serve both."""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from journeyman.acquisition import RewardKnowledge, Scores
+from journeyman.apprentice import Certificate
+from journeyman.demonstrations import Demonstration
+from journeyman.inference.posterior import Posterior
+from journeyman.learner.ledger import Answer
+from journeyman.learner.records import AnswerId, Event, Query, StepRecord
+from journeyman.learner.settings import LearnerSettings
+from journeyman.problem import Problem
+from journeyman.types import IntArray
+
+
+class Learner(Protocol):
+    """Asks, is told, and says when it is done. What may take the time of inference is a method."""
+
+    @property
+    def problem(self) -> Problem:
+        """What is known before."""
+
+    @property
+    def settings(self) -> LearnerSettings:
+        """How it asks, infers and stops."""
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """All queries that were ever asked, by id."""
+
+    @property
+    def pending(self) -> tuple[Query, ...]:
+        """Queries that wait for an answer."""
+
+    @property
+    def answers(self) -> Mapping[AnswerId, Demonstration]:
+        """Demonstrations that count, by the id of their query or the id that `attach` gave."""
+
+    @property
+    def demonstrations(self) -> tuple[Demonstration, ...]:
+        """Demonstrations that count, in the order in which they came."""
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All that happened, in order."""
+
+    def ask(self) -> Query:
+        """Return the query to put to the expert next."""
+
+    def ask_batch(self, k: int) -> tuple[Query, ...]:
+        """Return `k` queries that tell most together."""
+
+    def tell(self, query: Query | int, answer: Answer, *, annotator: str | None = None) -> AnswerId:
+        """Take the answer to a query; returns its id, for `undo`."""
+
+    def attach(
+        self, demonstrations: Iterable[Demonstration] | Demonstration, *, annotator: str | None = None
+    ) -> tuple[AnswerId, ...]:
+        """Add data that were never asked for; returns an id for each, for `undo`."""
+
+    def fail(self, query: Query | int) -> None:
+        """Say that no answer comes to a query now; its state may be asked about again."""
+
+    def abandon(self, query: Query | int) -> None:
+        """Say that a query cannot be answered; its state is not asked about again."""
+
+    def undo(self, answer: Query | AnswerId) -> None:
+        """Take an answer out of the posterior."""
+
+    def status_of(self, query: Query | int) -> str:
+        """Return "waiting", "done", "failed" or "abandoned"."""
+
+    def posterior(self) -> Posterior:
+        """Return the belief about the reward after all answers so far."""
+
+    def scores(self) -> Scores:
+        """Return the scores of all states, as the next `ask` sees them where no query waits."""
+
+    def apprentice(self) -> IntArray:
+        """Return the policy `[S]` that we hand out."""
+
+    def certificate(self) -> Certificate:
+        """Return what may be said about an apprentice chosen on half of the samples, on the other half."""
+
+    def confirmation(self) -> Certificate:
+        """Return what a fresh, longer posterior says about `apprentice()`."""
+
+    def knowledge(self) -> RewardKnowledge:
+        """Return how well the reward itself is known."""
+
+    def is_finished(self) -> bool:
+        """Return whether the goal is reached."""
+
+    def history(self) -> tuple[StepRecord, ...]:
+        """Return one record for the belief before any answer, and one for each that came in or was taken back."""
