@@ -178,7 +178,7 @@ def test_undo_equals_never_having_told_within_monte_carlo_error():
     [
         lambda learner: learner.tell(0, Demonstration.annotation(99, 0)),
         lambda learner: learner.tell(99, 0),
-        lambda learner: learner.tell(learner.pending[0], "up"),
+        lambda learner: learner.tell(learner.pending[0], "upwards"),
         lambda learner: learner.tell(learner.pending[0], 17),
         lambda learner: learner.undo(learner.pending[0]),
         lambda learner: learner.attach([Demonstration.annotation(0, 0), Demonstration.annotation(0, 99)]),

@@ -6,6 +6,7 @@ from journeyman.errors import InputError
 from journeyman.learner.ledger import (
     Ledger,
     abandon_event,
+    action_index,
     apply_event,
     attach_event,
     fail_event,
@@ -13,6 +14,7 @@ from journeyman.learner.ledger import (
     undo_event,
 )
 from journeyman.learner.records import Event, Query
+from journeyman.worlds import make_world
 
 
 @pytest.fixture
@@ -109,3 +111,24 @@ def test_trajectories_are_checked_for_length():
         tell_event(ledger, 0, Demonstration(1, stay * 3, ended="truncated"))
     with pytest.raises(InputError, match="must be a Demonstration, got int"):
         tell_event(ledger, 0, 1)
+
+
+def test_visits_are_counted_whatever_was_stored():
+    """Version 0.1 stored queries without `visit`; the ledger counts."""
+    queries = [Query(i, state, "state", None, 1.0, "?").to_record() for i, state in enumerate([2, 1, 2, 2])]
+    for record in queries:
+        del record["visit"]
+    ask = {"scores": {}, "seconds": 0.0, "warnings": []}
+    ledger = apply_event(Ledger(grid_world().problem), Event(0, "ask", {"queries": queries[:3], **ask}))
+    ledger = apply_event(ledger, Event(1, "ask", {"queries": queries[3:], **ask}))
+    assert [query.visit for query in ledger.queries] == [0, 0, 1, 2]
+
+
+def test_an_action_may_be_told_by_its_label(ledger):
+    event = tell_event(ledger, 0, "right", annotator="ada")
+    assert apply_event(ledger, event).answers[0].steps == ((0, 2),)
+    assert event.payload["demonstration"]["annotator"] == "ada"
+    with pytest.raises(InputError, match="an action must be one of stay, up, right, down, left, got 'rigth'"):
+        tell_event(ledger, 0, "rigth")
+    with pytest.raises(InputError, match="this problem has no labels, got 'right'"):
+        action_index(make_world("lopes-two-state", 0).problem.mdp, "right")

@@ -7,9 +7,10 @@ from journeyman.learner.simulate import answers_shown, step_text
 def test_progress_says_how_sure_we_are(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")  # as in a terminal
     monkeypatch.setenv("COLUMNS", "150")
-    record = told(grid_learner(), grid_world(), 1).history()[-1]
+    learner = told(grid_learner(), grid_world(), 1)
+    record = learner.history()[-1]
     with answers_shown(3, is_shown=True) as show:
-        show(record)
+        show(learner)
     output = capsys.readouterr()
     assert output.out == ""
     assert f"Chance of too much regret {record.failure_chance:.1%}, mean regret" in output.err
@@ -17,9 +18,8 @@ def test_progress_says_how_sure_we_are(capsys, monkeypatch):
 
 
 def test_nothing_is_shown_unless_it_is_wanted(capsys):
-    record = told(grid_learner(), grid_world(), 1).history()[-1]
     with answers_shown(3, is_shown=False) as show:
-        show(record)
+        show(told(grid_learner(), grid_world(), 1))
     assert capsys.readouterr() == ("", "")
 
 

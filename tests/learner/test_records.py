@@ -1,9 +1,11 @@
 import json
 
 import pytest
+from learner.small import grid_world
 
 from journeyman.errors import InputError
-from journeyman.learner.records import Event
+from journeyman.learner.records import Event, Query, question_text
+from journeyman.worlds import make_world
 
 
 def test_an_event_survives_json():
@@ -14,3 +16,21 @@ def test_an_event_survives_json():
 def test_an_unknown_event_is_refused():
     with pytest.raises(InputError, match=r"must be one of ask, tell, .* got 'forget'"):
         Event(0, "forget", {})
+
+
+def test_a_query_survives_json():
+    query = Query(3, 7, "trajectory", 5, 0.1 + 0.2, "Start there")
+    assert Query.from_record(json.loads(json.dumps(query.to_record()))) == query
+
+
+def test_questions_name_the_cell_and_the_actions():
+    problem = grid_world().problem
+    text = question_text(problem, 5, "state", None)
+    assert text == "In state 5 (row 1, column 2): which action do you take? (stay, up, right, down or left)"
+    assert "up to 4 steps" in question_text(problem, 5, "trajectory", 4)
+
+
+@pytest.mark.parametrize("state", [0, 1])
+def test_questions_use_labels(state):
+    problem = make_world("lopes-two-state", 0).problem
+    assert problem.mdp.state_name(state) in question_text(problem, state, "state", None)

@@ -172,7 +172,7 @@ def test_a_wrong_answer_changes_nothing(study):
     for wrong, message in (
         (99, "demonstrations must use states"),
         (Demonstration.annotation(query.state + 1, 0), "must start in state"),
-        ("up", "must be a whole number"),
+        ("upwards", "an action must be one of stay, up, right"),
     ):
         with pytest.raises(InputError, match=message):
             study.tell(query, wrong)

@@ -19,7 +19,7 @@ from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, StudyError
 from journeyman.inference.posterior import Posterior
-from journeyman.learner import ActiveLearner, AnswerId, Event, LearnerSettings, Query, StepRecord
+from journeyman.learner import ActiveLearner, AnswerId, Event, Learner, LearnerSettings, Query, StepRecord
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
 from journeyman.learner.records import BELIEF_EVENTS
 from journeyman.problem import Problem
@@ -311,3 +311,6 @@ def _known(settings: dict[str, Any]) -> dict[str, Any]:
             known = ", ".join(LearnerSettings.__dataclass_fields__)
             raise InputError(f"a study must get settings that it knows, got {name!r}. It has: {known}.")
     return {name: value for name, value in settings.items() if value is not None}
+
+
+LEARNERS: tuple[type[Learner], ...] = (ActiveLearner, Study)  # the type checker proves that both are
