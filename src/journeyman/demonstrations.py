@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from journeyman.checks import whole_number
+from journeyman.checks import one_of, whole_number
 from journeyman.errors import InputError
 from journeyman.types import IntArray
 
@@ -62,8 +62,7 @@ class Demonstration:
         for name in ("final_state", "query_id"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _index(getattr(self, name), name))
-        if self.ended not in ENDINGS:
-            raise InputError(f"ended must be one of {', '.join(ENDINGS)}, got {self.ended!r}. Say how it ended.")
+        one_of(self.ended, ENDINGS, "ended", "Say how it ended.")
         if self.steps and self.steps[0][0] != self.start_state:
             raise InputError(
                 f"the first step must be at the start state {self.start_state}, got state {self.steps[0][0]}. "
@@ -113,7 +112,7 @@ class Demonstration:
         if not isinstance(record, Mapping) or not {"start_state", "steps"} <= set(record) <= set(known):
             raise InputError(
                 f"a demonstration must have start_state and steps, and only {', '.join(known)}, "
-                f"got {reprlib.repr(record)}. Correct that record."
+                f"got {reprlib.repr(record)}. Add or remove keys to match."
             )
         try:
             timestamp = datetime.fromisoformat(record["timestamp"]) if record.get("timestamp") else None

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from journeyman.errors import InputError
-from journeyman.mdp import FiniteMDP, simulate
+from journeyman.mdp import FiniteMDP, sample_episode
 from journeyman.mdp.episodes import draw_action, draw_index, draw_next_state
 
 LEVEL = 1e-3
@@ -80,7 +80,7 @@ def test_transitions_of_episodes_follow_the_exact_rows():
     P = rng.dirichlet(np.full(4, 5.0), size=(4, 2))
     mdp = FiniteMDP.from_dense(P, layout="SAS", discount=0.9)
     policy = rng.dirichlet(np.full(2, 5.0), size=4)
-    episode = simulate(rng, mdp, policy, 0, max_steps=40_000)
+    episode = sample_episode(rng, mdp, policy, 0, max_steps=40_000)
     states, actions = np.array(episode.steps).T
     next_states = np.append(states[1:], episode.final_state)
     for s in range(4):
@@ -94,16 +94,16 @@ def test_a_terminal_cell_ends_the_episode_without_an_action():
         lambda s, a: [(1.0, s + 1)] if s < 3 else [], num_states=4, num_actions=1, discount=0.9
     )
     policy, rng = np.ones((4, 1)), np.random.default_rng(0)
-    episode = simulate(rng, mdp, policy, 1, max_steps=10)
+    episode = sample_episode(rng, mdp, policy, 1, max_steps=10)
     assert episode == (((1, 0), (2, 0)), 3, True)
-    assert simulate(rng, mdp, policy, 3, max_steps=10) == ((), 3, True)
-    assert simulate(rng, mdp, policy, 1, max_steps=1) == (((1, 0),), 2, False)
-    assert simulate(rng, mdp, policy, 1, max_steps=2) == (((1, 0), (2, 0)), 3, True)
+    assert sample_episode(rng, mdp, policy, 3, max_steps=10) == ((), 3, True)
+    assert sample_episode(rng, mdp, policy, 1, max_steps=1) == (((1, 0),), 2, False)
+    assert sample_episode(rng, mdp, policy, 1, max_steps=2) == (((1, 0), (2, 0)), 3, True)
 
 
 def test_a_choice_that_ends_the_episode_is_recorded():
     mdp = FiniteMDP.from_dense(np.zeros((1, 2, 1)), layout="SAS", discount=0.9, terminal=[False])
-    episode = simulate(np.random.default_rng(0), mdp, np.array([[0.0, 1.0]]), 0, max_steps=5)
+    episode = sample_episode(np.random.default_rng(0), mdp, np.array([[0.0, 1.0]]), 0, max_steps=5)
     assert episode == (((0, 1),), None, True)
 
 
@@ -111,7 +111,9 @@ def test_an_episode_depends_on_the_generator_alone():
     rng = np.random.default_rng(7)
     mdp = FiniteMDP.from_dense(rng.dirichlet(np.ones(5), size=(5, 3)), layout="SAS", discount=0.9)
     policy = rng.dirichlet(np.ones(3), size=5)
-    first, again, other = (simulate(np.random.default_rng(seed), mdp, policy, 0, max_steps=30) for seed in (1, 1, 2))
+    first, again, other = (
+        sample_episode(np.random.default_rng(seed), mdp, policy, 0, max_steps=30) for seed in (1, 1, 2)
+    )
     assert first == again != other
 
 
@@ -137,4 +139,4 @@ def test_bad_input(changes, message):
     )
     arguments = {"policy": np.array([[1.0, 0.0], [0.5, 0.5]]), "start_state": 0, "max_steps": 3} | changes
     with pytest.raises(InputError, match=message):
-        simulate(np.random.default_rng(0), mdp, **arguments)
+        sample_episode(np.random.default_rng(0), mdp, **arguments)

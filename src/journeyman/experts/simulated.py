@@ -18,7 +18,7 @@ from journeyman.checks import one_of, whole_number
 from journeyman.demonstrations import Demonstration, action_counts
 from journeyman.errors import InputError
 from journeyman.experts.models import ExpertModel, as_expert_model
-from journeyman.mdp import FiniteMDP, simulate, solve
+from journeyman.mdp import FiniteMDP, sample_episode, solve
 from journeyman.mdp.episodes import draw_action, single_state
 from journeyman.types import FloatArray
 
@@ -152,7 +152,7 @@ class SimulatedExpert:
         if kind == "state":
             return Demonstration.annotation(start, draw_action(rng, self.policy[start]), query_id=query_id)
         length = whole_number(length, "the length of a trajectory query", 1, "Say length=.")
-        episode = simulate(rng, self.mdp, self.policy, start, max_steps=length)
+        episode = sample_episode(rng, self.mdp, self.policy, start, max_steps=length)
         ended = "terminated" if episode.is_terminated else "truncated"
         return Demonstration(start, episode.steps, episode.final_state, ended, query_id)
 

@@ -1,6 +1,6 @@
 """Finite Markov decision processes: model, solvers, policies, simulation."""
 
-from journeyman.mdp.episodes import Episode, simulate
+from journeyman.mdp.episodes import Episode, sample_episode
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.policies import action_probabilities, evaluate_policy, occupancy
@@ -15,7 +15,7 @@ __all__ = [
     "evaluate_policy",
     "occupancy",
     "q_values",
-    "simulate",
+    "sample_episode",
     "solve",
     "solve_batch",
 ]

@@ -47,7 +47,7 @@ def single_state(mdp: FiniteMDP, state: int) -> int:
     return int(states[0])
 
 
-def simulate(
+def sample_episode(
     rng: np.random.Generator, mdp: FiniteMDP, policy: FloatArray, start_state: int, *, max_steps: int
 ) -> Episode:
     """Follow a stochastic policy `[S, A]` from `start_state` for at most `max_steps` actions.
@@ -68,7 +68,8 @@ def simulate(
         row = probabilities[state]
         if not ((row >= 0) & (mdp.available[state] | (row == 0))).all() or not abs(row.sum() - 1.0) <= 1e-6:
             raise InputError(
-                f"policy must be the chances of available actions, got {row.tolist()} at state {state}. Correct it."
+                f"policy must hold the chances of available actions, got {row.tolist()} at state {state}. "
+                "Make that row sum to 1."
             )
         action = draw_action(rng, row)
         steps.append((state, action))

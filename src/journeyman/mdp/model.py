@@ -148,13 +148,13 @@ class FiniteMDP:
     @classmethod
     def load(cls, path: str | Path) -> "FiniteMDP":
         """Read an MDP written by `save`."""
-        from journeyman.mdp.storage import load_mdp
+        from journeyman.mdp.arrays import load_mdp
 
         return load_mdp(path)
 
     def save(self, path: str | Path) -> None:
         """Write the MDP to one `.npz` file, whole or not at all."""
-        from journeyman.mdp.storage import save_mdp
+        from journeyman.mdp.arrays import save_mdp
 
         save_mdp(self, path)
 

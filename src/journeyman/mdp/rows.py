@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.checks import any_array, float_array, real_number, whole_number
+from journeyman.checks import any_array, float_array, one_of, real_number, whole_number
 from journeyman.errors import InputError
 from journeyman.types import AnyArray, FloatArray, IntArray
 
@@ -127,11 +127,7 @@ def _sort_and_merge(
 
 def rows_from_dense(transitions: ArrayLike, layout: str) -> Rows:
     """Rows of a dense array whose axes are in the order that `layout` says: "SAS", "ASS" or "SSA"."""
-    if layout not in LAYOUTS:
-        raise InputError(
-            f"layout must be one of {', '.join(LAYOUTS)} (S state, A action, S next state), got {layout!r}. "
-            "The order of axes is never guessed."
-        )
+    one_of(layout, LAYOUTS, "layout", "The order of axes is never guessed: S is a state, A an action.")
     array = float_array(transitions, "transitions")
     if array.ndim != 3:
         raise InputError(f"transitions must have 3 axes, got shape {array.shape}. Their order is given by layout.")

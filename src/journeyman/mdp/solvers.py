@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.checks import any_array, float_array, real_number, whole_number
+from journeyman.checks import any_array, float_array, one_of, positive, whole_number
 from journeyman.errors import InputError
 from journeyman.mdp import kernels
 from journeyman.mdp.model import FiniteMDP
@@ -221,10 +221,8 @@ def _start(
 
 
 def _check_options(tol: float, method: str, max_iterations: int | None) -> None:
-    if not 0 < real_number(tol, "tol") < np.inf:
-        raise InputError(f"tol must be positive and finite, got {tol}. The default is 1e-10.")
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}. Leave it out for 'auto'.")
+    positive(tol, "tol", "The default is 1e-10.")
+    one_of(method, METHODS, "method", "Leave it out for 'auto'.")
     if max_iterations is not None:
         whole_number(max_iterations, "max_iterations", 1, "Leave it out for as many as convergence may take.")
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.checks import any_array, float_array, real_number
+from journeyman.checks import any_array, float_array, one_of, share
 from journeyman.errors import InputError
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.rows import Rows, checked_counts
@@ -20,13 +20,11 @@ LARGEST_VALUE = 1e300  # beyond it sums of values overflow
 
 def checked_discount(discount: float) -> float:
     """Return the discount if it lies in (0, 1)."""
-    value = real_number(discount, "discount")
-    if not 0.0 < value < 1.0:
-        raise InputError(
-            f"discount must lie strictly between 0 and 1, got {discount}. "
-            "For a finite horizon without discounting use a discount just below 1 and mdp.unrolled(horizon)."
-        )
-    return value
+    return share(
+        discount,
+        "discount",
+        "For a finite horizon without discounting use a discount just below 1 and mdp.unrolled(horizon).",
+    )
 
 
 def checked_available(available: ArrayLike | None, num_states: int, num_actions: int) -> BoolArray:
@@ -119,11 +117,12 @@ def row_sums(rows: Rows) -> FloatArray:
 
 def checked_rows(rows: Rows, available: BoolArray, missing_mass: str, termination: ArrayLike | None) -> Rows:
     """Return the rows with unavailable actions emptied and sums near 1 made 1; refuse unexplained missing mass."""
-    if missing_mass not in MISSING_MASS_RULES:
-        raise InputError(
-            f"missing_mass must be one of {', '.join(MISSING_MASS_RULES)}, got {missing_mass!r}. "
-            "Say 'terminates' if what a row misses to 1 is the chance that the episode ends."
-        )
+    one_of(
+        missing_mass,
+        MISSING_MASS_RULES,
+        "missing_mass",
+        "Say 'terminates' if what a row misses to 1 is the chance that the episode ends.",
+    )
     rows = without_unavailable(rows, available)
     lengths = np.diff(rows.indptr)
     ending = _termination(rows, termination)
@@ -175,7 +174,7 @@ def _termination(rows: Rows, termination: ArrayLike | None) -> FloatArray:
     bad = ~((ending >= 0) & (ending <= 1))
     if bad.any():
         s, a = np.argwhere(bad)[0]
-        raise InputError(f"termination must lie in 0..1, got {ending[s, a]} at state {s}, action {a}. Correct it.")
+        raise InputError(f"termination must lie in 0..1, got {ending[s, a]} at state {s}, action {a}. Give a chance.")
     return ending.ravel()
 
 
@@ -234,7 +233,7 @@ def checked_rewards(rewards: ArrayLike, num_states: int, num_actions: int, *, ha
         where = np.argwhere(~is_fine)[0]
         place = ", ".join(f"{axis} {i}" for axis, i in zip(("reward", "state", "action"), where, strict=False))
         raise InputError(
-            f"rewards must be finite and at most {LARGEST_VALUE:g}, got {batch[tuple(where)]} at {place}. Correct it."
+            f"rewards must be finite and at most {LARGEST_VALUE:g}, got {batch[tuple(where)]} at {place}. Change it."
         )
     return np.ascontiguousarray(batch.reshape(batch.shape[0], num_states, -1))
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from journeyman.errors import InputError, UnsupportedError
-from journeyman.mdp.storage import mdp_from_arrays, mdp_to_arrays
+from journeyman.mdp.arrays import mdp_from_arrays, mdp_to_arrays
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Prior, RewardModel, Uniform
 from journeyman.types import AnyArray, read_only
