@@ -122,7 +122,7 @@ def test_fractions_are_numbers():
         (
             np.ones((1, 1, 1)),
             "SSS",
-            r"layout must be one of SAS, ASS, SSA .*got 'SSS'\. The order of axes is never guessed",
+            r"layout must be one of SAS, ASS, SSA, got 'SSS'\. The order of axes is never guessed",
         ),
         (np.ones((1, 1, 1)), None, "layout must be one of"),
         (np.ones((2, 2)), "SAS", r"transitions must have 3 axes, got shape \(2, 2\)"),
