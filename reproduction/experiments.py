@@ -9,23 +9,39 @@ from journeyman.experiment import Choice, Sweep, sweep_from_toml
 from journeyman.experiment.suggestions import checked_name
 
 SPECS = Path(__file__).parent / "specs"
-INFERENCE = ("smc", "published")
+INFERENCE = ("smc", "chains")
+CHAINS = {"num_chains": 1, "num_warmup": 100, "thin": 2, "target_accept": 0.8}  # as the paper has them
+RECORDED: dict[str, dict[str, Any]] = {  # what their results were identified by in release 0.1.0
+    "policywalk": {"sampler": "nuts"},
+    "valuewalk": {"jumps": "refract", "jacobian": True},
+}
+UNSET = dict.fromkeys(("num_chains", "num_warmup", "num_draws", "thin", "target_accept"))
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One of the paper's experiments: what it is, and the inference method and preset that the paper used there."""
+    """One of the paper's experiments: what it is, and what its Markov chains are here.
+
+    The jail has NUTS over rewards, the others HMC over values with refraction where the determinant jumps and the exact
+    Jacobian; their lengths are the paper's.
+    """
 
     summary: str
     method: str
+    num_draws: int
     preset: str
+
+    def chains(self) -> Choice:
+        """Return the Markov chains, which start from scratch after every answer."""
+        recorded = {**RECORDED[self.method], **UNSET, "preset": f"published-{self.preset}"}
+        return Choice(self.method, "chains", {**CHAINS, "num_draws": self.num_draws}, recorded)
 
 
 EXPERIMENTS: dict[str, Experiment] = {
-    "jail": Experiment("structured 6x6 grid with a jail, trajectories", "policywalk", "published-jail"),
-    "random-10x10": Experiment("random 10x10 grid, two initial states, annotations", "valuewalk", "published-10x10"),
-    "random-8x8": Experiment("random 8x8 grid, annotations", "valuewalk", "published-8x8"),
-    "random-8x8-trajectories": Experiment("random 8x8 grid, trajectories of 5", "valuewalk", "published-8x8"),
+    "jail": Experiment("structured 6x6 grid with a jail, trajectories", "policywalk", 200, "jail"),
+    "random-10x10": Experiment("random 10x10 grid, two initial states, annotations", "valuewalk", 1000, "10x10"),
+    "random-8x8": Experiment("random 8x8 grid, annotations", "valuewalk", 500, "8x8"),
+    "random-8x8-trajectories": Experiment("random 8x8 grid, trajectories of 5", "valuewalk", 500, "8x8"),
 }
 
 
@@ -58,7 +74,7 @@ def sweep_of(
     scale
         A key of `SCALES`.
     inference
-        "smc", or "published": the paper's Markov chain, from scratch after every answer.
+        "smc", or "chains": Markov chains of the paper's lengths, from scratch after every answer.
     num_seeds
         Instances, if not as many as the scale says.
     """
@@ -67,10 +83,7 @@ def sweep_of(
     size = SCALES[checked_name(scale, SCALES, "a scale")]
     text = (SPECS / f"{name}{'-beyond' if beyond else ''}.toml").read_text("utf-8")
     experiment, sweep = EXPERIMENTS[name], sweep_from_toml(text)
-    if inference == "published":
-        choice = Choice(experiment.method, "published", {"preset": experiment.preset})
-    else:
-        choice = Choice("smc", "smc", size.smc)
+    choice = experiment.chains() if inference == "chains" else Choice("smc", "smc", size.smc)
     return sweep.with_changes(
         seeds=tuple(range(size.num_seeds if num_seeds is None else num_seeds)),
         steps=min(sweep.steps, size.num_steps),

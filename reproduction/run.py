@@ -73,7 +73,7 @@ class Plan:
     def sweeps(self, *, beyond: bool) -> list[Sweep]:
         """Return the sweeps to run: those of the paper's methods, or of those beyond it."""
         is_aside = self.part in ("bounds", "timing")  # one instance of each world will do
-        if beyond and (is_aside or self.inference == "published"):
+        if beyond and (is_aside or self.inference == "chains"):
             return []
         num_seeds = 1 if is_aside and self.num_seeds is None else self.num_seeds
         return [
@@ -170,7 +170,7 @@ def _tell(done: Reproduction, say: Callable[[str], None], written: Any) -> None:
 def result_sweeps(plan: Plan, name: str, inference: str) -> list[Sweep]:
     """Return the sweeps of an experiment whose cells belong into its table."""
     num_seeds = max(plan.num_instances, SCALES[plan.scale].num_seeds)
-    kinds = (False,) if inference == "published" else (False, True)
+    kinds = (False,) if inference == "chains" else (False, True)
     return [sweep_of(name, plan.scale, beyond=beyond, inference=inference, num_seeds=num_seeds) for beyond in kinds]
 
 
@@ -189,7 +189,7 @@ def write_experiment_table(plan: Plan, name: str) -> Path | None:
     table = joined(parts, is_compact=True)
     if table.num_rows == 0:
         return None
-    ending = "-published" if plan.inference == "published" else ""
+    ending = "-chains" if plan.inference == "chains" else ""
     path = plan.out / "tables" / f"{name}{ending}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_table(path, table, tuple(METRICS))

@@ -29,7 +29,7 @@ def cost_claim(sources: Sources) -> Claim:
     dominated = own[own["acquisition_mean"] < own["posterior_mean"]]
     least = own.loc[(own["posterior_mean"] / own["acquisition_mean"]).idxmin()]
     total = float(hours["core_hours"].sum())
-    published = float(hours[hours["inference"] == "published"]["core_hours"].sum())
+    chains = float(hours[hours["inference"] == "chains"]["core_hours"].sum())
     parts = (
         Part(
             "learning takes longer than choosing",
@@ -50,7 +50,7 @@ def cost_claim(sources: Sources) -> Claim:
             "everything takes less than a day on 128 threads",
             f"core-hours of all results below {PAPER_THREAD_HOURS:g}; by our inference for the most part, so this "
             "says little about the paper's own",
-            f"{short(total)} core-hours so far, of which {short(published)} by the published inference",
+            f"{short(total)} core-hours so far, of which {short(chains)} by Markov chains",
             decided(total < PAPER_THREAD_HOURS),
         ),
     )
@@ -82,9 +82,9 @@ def cost_claim(sources: Sources) -> Claim:
 
 
 def step_costs(sources: Sources) -> DataFrame:
-    """Return seconds per step by experiment, inference and method, the published inference included."""
+    """Return seconds per step by experiment, inference and method, Markov chains included."""
     parts = []
-    for tables in (sources.tables, sources.published):
+    for tables in (sources.tables, sources.chains):
         for name, table in tables.items():
             found = seconds_per_step(table[~is_standing(table)].assign(experiment=name), BY)
             parts.append(found.assign(paper_seconds=PAPER_SECONDS.get(name, float("nan"))))
@@ -153,7 +153,7 @@ def _choice_table(steps: DataFrame) -> NumberTable:
 def core_hours(sources: Sources) -> DataFrame:
     """Return the time that threads worked for all results, by experiment, inference and kind of method, in hours."""
     parts = []
-    for tables in (sources.tables, sources.published):
+    for tables in (sources.tables, sources.chains):
         for name, table in tables.items():
             kind = table["method"].isin(sources.paper_methods(name)).map({True: "the paper's", False: "beyond it"})
             times = table.assign(experiment=name, methods=kind, hours=table["cpu_seconds"] / 3600.0)

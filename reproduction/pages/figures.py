@@ -67,8 +67,8 @@ def pictures(sources: Sources) -> Iterator[Picture]:
                 common = sources.most_complete(name, [*chosen, *published])
                 if common is not None:
                     yield from _other_pictures(name, common, published, chosen, ending, words)
-        if name in sources.published:
-            yield from _inference_pictures(name, table, sources.published[name])
+        if name in sources.chains:
+            yield from _inference_pictures(name, table, sources.chains[name])
 
 
 def _is_whole(sources: Sources, name: str, method: str) -> bool:
@@ -130,15 +130,15 @@ def _other_pictures(
     )
 
 
-def _inference_pictures(name: str, smc: DataFrame, published: DataFrame) -> Iterator[Picture]:
+def _inference_pictures(name: str, smc: DataFrame, chains: DataFrame) -> Iterator[Picture]:
     """Yield the curves of both ways of inference on common instances, as far as both were run."""
-    common = common_to_inferences(concat([smc, published], ignore_index=True))
+    common = common_to_inferences(concat([smc, chains], ignore_index=True))
     if len(common):
         common = common[common["step"] <= common.groupby("cell")["step"].max().min()]
         yield Picture(
             f"{name}-inference",
-            f"**{TITLES[name]}: `smc` beside the paper's inference (n = {num_instances(common)}).** Each column is a "
-            "method. Single runs part as soon as one query differs; what to see is whether one line lies above the "
+            f"**{TITLES[name]}: `smc` beside Markov chains of the paper's lengths (n = {num_instances(common)}).** "
+            "Each column is a method. Single runs part as soon as one query differs; what to see is whether one line lies above the "
             "other all the way.",
             lambda: inference_figure(common, paper_options(common)),
         )

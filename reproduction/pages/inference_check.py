@@ -16,25 +16,27 @@ from reproduction.paper import paper_estimates
 
 STEPS = (10, 20, 30, 50, 100, NUM_STEPS)
 SHOWN = (10, 30, 50, NUM_STEPS)
-COMMAND = f"{RESUME} --inference published --seeds 2"
+COMMAND = f"{RESUME} --inference chains --seeds 2"
 
 
 def inference_section(sources: Sources) -> tuple[str, tuple[NumberTable, ...]]:
     """Return what to say about the inference, and the numbers; a table per experiment that has both."""
     tables = []
-    for name, published in sources.published.items():
+    for name, chains in sources.chains.items():
         if name in sources.tables:
-            frame = compared_frame(sources.tables[name], published)
+            frame = compared_frame(sources.tables[name], chains)
             if len(frame):
                 tables.append(_table(name, frame))
     if not tables:
-        text = f"There are no results of the published inference yet. They are made by `{COMMAND}`."
+        text = f"There are no results of Markov chains yet. They are made by `{COMMAND}`."
         return text, ()
     text = (
         "All claims above rest on `smc`: particles that are carried on from answer to answer. The paper sampled anew "
         "after every answer, with Markov chains of 100 warm-up and 200 to 1000 further draws, every other one kept. "
-        "Both are run here on the same instances with the same expert. A pair is one method on one seed; a "
-        "difference is smc minus published, mean over pairs with Student's 95 % interval. Pairs of one seed share "
+        "`chains` are as long, but not its sampler: NUTS over rewards in the jail, and elsewhere, where the paper ran "
+        "NUTS in value space, HMC there with refraction and the exact Jacobian. Both are run here on the same "
+        "instances with the same expert. A pair is one method on one seed; a "
+        "difference is smc minus chains, mean over pairs with Student's 95 % interval. Pairs of one seed share "
         "the instance, so the interval is somewhat too narrow. Queries differ as soon as one choice does, so single "
         "runs part; averages should not. Entropy is by the paper's estimate for that world, which is biased by an "
         "amount that depends on the number of draws and on how they are correlated ([how much](../entropy-bias.md)): "
@@ -56,22 +58,22 @@ def summary(tables: Sequence[NumberTable]) -> str:
 
 
 def _steps(sources: Sources) -> str:
-    steps = sorted({int(step) for table in sources.published.values() for step in table.groupby("cell")["step"].max()})
+    steps = sorted({int(step) for table in sources.chains.values() for step in table.groupby("cell")["step"].max()})
     return " or ".join(map(str, steps))
 
 
-def compared_frame(smc: DataFrame, published: DataFrame) -> DataFrame:
+def compared_frame(smc: DataFrame, chains: DataFrame) -> DataFrame:
     """Return means of both, and their mean difference, for the pairs of seed and method that both have."""
     keys = ["method", "seed"]
-    both = smc[keys].drop_duplicates().merge(published[keys].drop_duplicates())
-    entropy = entropy_column(published, paper_estimates(published))
+    both = smc[keys].drop_duplicates().merge(chains[keys].drop_duplicates())
+    entropy = entropy_column(chains, paper_estimates(chains))
     measures = {"P[regret > 0.1]": "failure_chance", "true regret": "true_regret"}
     if entropy is not None:
         measures[f"entropy, {ESTIMATES[entropy]}"] = entropy
     rows = []
     for words, column in measures.items():
         for step in STEPS:
-            pairs = np.array([_pair(smc, published, column, step, *key) for key in both.itertuples(index=False)])
+            pairs = np.array([_pair(smc, chains, column, step, *key) for key in both.itertuples(index=False)])
             pairs = pairs.reshape(-1, 2)
             pairs = pairs[np.isfinite(pairs).all(axis=1)]
             if not len(pairs):
@@ -85,7 +87,7 @@ def compared_frame(smc: DataFrame, published: DataFrame) -> DataFrame:
                     "num_pairs": len(pairs),
                     "num_seeds": int(both["seed"].nunique()),
                     "smc": float(pairs[:, 0].mean()),
-                    "published": float(pairs[:, 1].mean()),
+                    "chains": float(pairs[:, 1].mean()),
                     "difference": float(difference.mean()),
                     "low": low,
                     "high": high,
@@ -95,8 +97,8 @@ def compared_frame(smc: DataFrame, published: DataFrame) -> DataFrame:
     return DataFrame(rows)
 
 
-def _pair(smc: DataFrame, published: DataFrame, column: str, step: int, method: str, seed: int) -> tuple[float, float]:
-    ours, theirs = (at_step(table, column, method, step).get(seed, np.nan) for table in (smc, published))
+def _pair(smc: DataFrame, chains: DataFrame, column: str, step: int, method: str, seed: int) -> tuple[float, float]:
+    ours, theirs = (at_step(table, column, method, step).get(seed, np.nan) for table in (smc, chains))
     return float(ours), float(theirs)
 
 
@@ -110,7 +112,7 @@ def _table(name: str, frame: DataFrame) -> NumberTable:
             "measure": "measure",
             "step": "step",
             "smc": "smc",
-            "published": "published",
+            "chains": "chains",
             "difference (95 %)": interval_cell("difference", "low", "high"),
             "mean distance": "mean_distance",
         },

@@ -9,7 +9,7 @@ from reproduction.pages.claims_cost import core_hours, hours_table
 from reproduction.pages.figures import FOLDER
 from reproduction.pages.machine import machine_words
 from reproduction.pages.numbers import NumberTable, markdown_table, short
-from reproduction.pages.sources import NUM_SEEDS, NUM_STEPS, PUBLISHED, RESUME, TITLES, Sources
+from reproduction.pages.sources import CHAINS, NUM_SEEDS, NUM_STEPS, RESUME, TITLES, Sources
 from reproduction.timing_table import PAPER_THREAD_HOURS, Machine
 
 AIM = 6.0  # core-hours for the paper's methods
@@ -51,7 +51,8 @@ def readme_page(
         "any time. Then copy the tables of the run, and make the pages.",
         f"```sh\n{RESUME}\ncp runs/reproduction-paper/tables/*.parquet reproduction/tables/\nmake "
         "reproduction-docs\n```",
-        "With the paper's own sampler, from scratch after every answer: add `--inference published --seeds 2`.",
+        "With Markov chains of the paper's lengths, from scratch after every answer: add "
+        "`--inference chains --seeds 2`.",
         "The belief on grids whose terminal cells are drawn apart from the reward (at the end of claims.md):",
         "```sh\njourneyman sweep run reproduction/independent.toml\n"
         "journeyman sweep table reproduction/independent.toml --to reproduction/tables/independent.parquet "
@@ -74,17 +75,17 @@ def _progress(sources: Sources) -> str:
             continue
         table, own = sources.tables[name], sources.paper_methods(name)
         others = [method for method in table["method"].unique() if method not in own]
-        published = sources.published.get(name)
+        chains = sources.chains.get(name)
         rows.append(
             [
                 title,
                 _seeds(table, own),
                 _seeds(table, others),
-                "-" if published is None else _seeds(published, list(published["method"].unique())),
+                "-" if chains is None else _seeds(chains, list(chains["method"].unique())),
             ]
         )
     return "Finished seeds per experiment, by method where they differ:\n\n" + markdown_table(
-        ["experiment", "the paper's methods", "beyond it", f"published inference (`*{PUBLISHED}`)"], rows
+        ["experiment", "the paper's methods", "beyond it", f"Markov chains (`*{CHAINS}`)"], rows
     )
 
 

@@ -57,7 +57,8 @@ REASONS: dict[int, str] = {
         "choosing becomes a larger part of a step. {cost_over:.0f} combinations of experiment and method take longer "
         "than the paper's 0.03 s to choose: {cost_over_trajectories:.0f} with trajectories, whose answers are sampled "
         "for every start state, and {cost_over_annotations:.0f} with annotations, where every state's samples are "
-        "sorted by regret. How long the paper's inference takes in this code is in the first table, where it was run."
+        "sorted by regret. How long Markov chains of the paper's lengths take in this code is in the first table, "
+        "where they were run."
     ),
     9: (
         "On {forms_n:.0f} instances, two things make the difference, and a third makes it come sooner. *Weights*: "

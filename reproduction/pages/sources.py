@@ -15,7 +15,7 @@ from reproduction.paper import PAPER_METHODS
 
 NUM_SEEDS, NUM_STEPS = SCALES["paper"].num_seeds, SCALES["paper"].num_steps
 FEW_STEPS = 50  # some cells were run so far only: most claims are about the steps until then
-PUBLISHED, INDEPENDENT = "-published", "independent"
+CHAINS, INDEPENDENT = "-chains", "independent"
 RESUME = "journeyman reproduce all --scale paper --tables reproduction/tables --out runs/reproduction-paper"
 TITLES = {
     "jail": "jail, trajectories",
@@ -27,7 +27,7 @@ TITLES = {
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """All results: tables of the experiments by name, those of the published inference, and calibration records.
+    """All results: tables of the experiments by name, those of Markov chains, and calibration records.
 
     `independent` has results on 8x8 grids whose terminal cells are drawn apart from the reward, `replay` those of runs
     with one thing changed (replay.py), if they are there.
@@ -37,7 +37,7 @@ class Sources:
     """
 
     tables: Mapping[str, DataFrame]
-    published: Mapping[str, DataFrame]
+    chains: Mapping[str, DataFrame]
     calibration: Sequence[Mapping[str, Any]]
     independent: DataFrame | None = None
     replay: DataFrame | None = None
@@ -85,9 +85,9 @@ class Sources:
 def load_sources(tables: Path, calibration: Path, replay: Path | None = None) -> Sources:
     """Read all tables that are there; replays are no results of a sweep, so they lie elsewhere."""
     found: dict[str, DataFrame] = {}
-    published: dict[str, DataFrame] = {}
+    chains: dict[str, DataFrame] = {}
     for name in EXPERIMENTS:
-        for ending, place in (("", found), (PUBLISHED, published)):
+        for ending, place in (("", found), (CHAINS, chains)):
             path = tables / f"{name}{ending}.parquet"
             if path.exists() and len(frame := to_frame(read_table(path))):
                 place[name] = with_normalised_regret(frame)
@@ -97,7 +97,7 @@ def load_sources(tables: Path, calibration: Path, replay: Path | None = None) ->
     apart = tables / f"{INDEPENDENT}.parquet"
     return Sources(
         found,
-        published,
+        chains,
         records,
         to_frame(read_table(apart)) if apart.exists() else None,
         read_parquet(replay) if replay is not None and replay.exists() else None,

@@ -12,8 +12,8 @@ def test_failure_modes_are_printed(run, tmp_path):  # noqa: F811
 @pytest.mark.parametrize(("arguments", "hint"), [
     (("jial",), "Did you mean 'jail'?"),
     (("jail", "--scale", "papr"), "Did you mean 'paper'?"),
-    (("jail", "--inference", "publisht"), "Did you mean 'published'?"),
-    (("failure-modes", "--inference", "publisht"), "Did you mean 'published'?"),
+    (("jail", "--inference", "chain"), "Did you mean 'chains'?"),
+    (("failure-modes", "--inference", "chain"), "Did you mean 'chains'?"),
     (("failure-modes", "--executor", "dask"), "executor 'dask' must know its scheduler"),
     (("jail", "--workers", "0"), "the number of workers must be a whole number of at least 1"),
     (("jail", "--seeds", "0"), "seeds must be a whole number of at least 1"),

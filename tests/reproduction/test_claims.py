@@ -63,7 +63,7 @@ def experiment(name, methods, num_seeds=6, num_steps=150, inference="smc"):
 
 
 def only(name, table, **others):
-    return sources.Sources({name: table}, others.get("published", {}), others.get("calibration", []))
+    return sources.Sources({name: table}, others.get("chains", {}), others.get("calibration", []))
 
 
 def outcomes(found):
@@ -291,15 +291,15 @@ def test_an_instance_counts_where_all_methods_have_met_it():
 
 def test_inference_is_compared_on_the_same_pairs():
     smc = experiment("jail", ("random", "Reward-EIG"), num_seeds=3)
-    published = experiment("jail", ("random", "Reward-EIG"), num_seeds=2, inference="published")
-    frame = compared_frame(smc, published.assign(failure_chance=published["failure_chance"] + 0.25))
+    chains = experiment("jail", ("random", "Reward-EIG"), num_seeds=2, inference="chains")
+    frame = compared_frame(smc, chains.assign(failure_chance=chains["failure_chance"] + 0.25))
     chance = frame[frame["measure"] == "P[regret > 0.1]"]
     assert set(chance["num_pairs"]) == {4}
     # Made-up runs of both are the same numbers, so that the difference is what was added.
     np.testing.assert_allclose(chance["difference"], -0.25)
     text, tables = inference_section(only("jail", smc))
     assert tables == ()
-    assert "published" in text
+    assert "chains" in text
 
 
 def test_belief_beside_truth():
@@ -516,7 +516,7 @@ def test_every_figure_has_a_name_of_its_own_and_a_caption(claims, tmp_path):
     } <= {*names}
     assert all(picture.caption.startswith("**") for picture in drawn)
     paper = ("random", "action entropy", "Reward-EIG", "PAC-EIG")
-    short = experiment("jail", paper, num_seeds=2, num_steps=50, inference="published")
+    short = experiment("jail", paper, num_seeds=2, num_steps=50, inference="chains")
     both = sources.Sources({"jail": claims[0].tables["jail"]}, {"jail": short}, [])
     (compared,) = (picture for picture in figures.pictures(both) if picture.name == "jail-inference")
     assert "n = 2" in compared.caption

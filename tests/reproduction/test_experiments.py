@@ -1,8 +1,13 @@
+from pathlib import Path
+
 import pytest
 
 from journeyman.errors import InputError
-from journeyman.inference.chains import PRESETS
+from journeyman.experiment import load_sweep
+from journeyman.experiment.results import read_table
 from reproduction.experiments import EXPERIMENTS, SCALES, sweep_of
+
+TABLES = Path(__file__).parents[2] / "reproduction" / "tables"
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -28,14 +33,28 @@ def test_nothing_is_run_twice_by_what_goes_beyond():
         assert len(set(ids)) == len(ids)
 
 
-def test_published_inference_is_a_chain_from_scratch():
+def test_chains_have_the_lengths_of_the_paper():
     draws = {"jail": 200, "random-8x8": 500, "random-8x8-trajectories": 500, "random-10x10": 1000}
-    for name, experiment in EXPERIMENTS.items():
-        (choice,) = sweep_of(name, "paper", inference="published").inference
+    for name in EXPERIMENTS:
+        (choice,) = sweep_of(name, "paper", inference="chains").inference
         assert choice.name == ("policywalk" if name == "jail" else "valuewalk")
-        preset = PRESETS[choice.options["preset"]]
-        assert (preset.num_warmup, preset.num_draws, preset.thin) == (100, draws[name], 2)
-        assert choice.options["preset"] == experiment.preset
+        expected = {"num_chains": 1, "num_warmup": 100, "num_draws": draws[name], "thin": 2, "target_accept": 0.8}
+        assert choice.options == expected
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_cells_of_the_committed_tables_are_cells_of_the_sweeps(name):
+    """Results stay valid: a cell is found by an id that release 0.1.0 gave it."""
+    sweeps = [sweep_of(name, "paper", beyond=beyond) for beyond in (False, True)]
+    known = {cell.id for sweep in sweeps for cell in sweep.cells()}
+    assert set(read_table(TABLES / f"{name}.parquet")["cell"].to_pylist()) <= known
+    chains = {cell.id for cell in sweep_of(name, "paper", inference="chains", num_seeds=2).cells()}
+    assert set(read_table(TABLES / f"{name}-chains.parquet")["cell"].to_pylist()) == chains
+
+
+def test_so_are_those_with_independent_terminal_cells():
+    known = {cell.id for cell in load_sweep(TABLES.parent / "independent.toml").cells()}
+    assert set(read_table(TABLES / "independent.parquet")["cell"].to_pylist()) == known
 
 
 def test_a_smaller_scale_meets_the_same_instances():

@@ -91,11 +91,11 @@ def test_more_instances_than_the_scale_has(jail):
 
 def test_both_ways_of_inference_are_compared(jail):
     plan, _ = jail
-    published = Plan("jail", plan.out, "smoke", inference="published", num_seeds=1)
-    done = reproduce(published, say=lambda text: None, progress=False)
+    chains = Plan("jail", plan.out, "smoke", inference="chains", num_seeds=1)
+    done = reproduce(chains, say=lambda text: None, progress=False)
     assert [(report.num_cells, report.num_new) for report in done.reports] == [(4, 4)]
     names = {path.name for path in done.paths}
-    assert {"jail-published.parquet", "jail_trajectory-20_inference.png"} <= names
+    assert {"jail-chains.parquet", "jail_trajectory-20_inference.png"} <= names
 
 
 def test_a_foreign_table_is_refused_before_it_is_copied(jail, tmp_path):

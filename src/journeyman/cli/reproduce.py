@@ -18,7 +18,7 @@ Stop it at any time, and run the same command again to go on: finished cells are
 EPILOG = (
     "Examples: [bold]journeyman reproduce failure-modes[/] prints the paper's counter-examples in seconds. "
     "[bold]journeyman reproduce random-10x10 --scale quick --workers 2[/] compares all methods on the 10x10 grid. "
-    "[bold]journeyman reproduce jail --scale paper --inference published --seeds 2[/] runs the paper's own sampler, "
+    "[bold]journeyman reproduce jail --scale paper --inference chains --seeds 2[/] samples with Markov chains, "
     "from scratch after every answer. "
     "[bold]journeyman reproduce all --scale paper --executor dask --scheduler tcp://HOST:8786[/] uses a cluster."
 )
@@ -31,7 +31,7 @@ def reproduce(
         Path | None, typer.Option(metavar="DIR", help="Folder of the results; default: runs/reproduction-SCALE.")
     ] = None,
     inference: Annotated[
-        str, typer.Option(help="smc, or published: the paper's Markov chains, from scratch after every answer.")
+        str, typer.Option(help="smc, or chains: Markov chains of the paper's lengths, from scratch after every answer.")
     ] = "smc",
     seeds: Annotated[int | None, typer.Option(help="Instances of each world, if not all of the scale.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes, one core each; default: all cores.")] = None,

@@ -27,11 +27,17 @@ MAX_WORLDS = 4  # instances that a process keeps: a cell comes back to its own m
 
 @dataclass(frozen=True)
 class Choice:
-    """One entry of an axis of a sweep: a name of a registry, its options, and what people call it."""
+    """One entry of an axis of a sweep: a name of a registry, its options, and what people call it.
+
+    recorded_as
+        All options by which an earlier release identified the same inference, if they had other names or values then:
+        ids are hashed with them, so that results of that release stay valid, and are run again with the same seeds.
+    """
 
     name: str
     label: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    recorded_as: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -68,12 +74,12 @@ class Cell:
 
     def record(self) -> dict[str, Any]:
         """Return all that determines the result, defaults filled in, as plain data."""
-        settings = self.settings(seed=0)
+        settings, recorded = self.settings(seed=0), self.inference.recorded_as
         return {
             "revision": REVISION,
             "world": {"name": self.world.name, "options": world_options(self.world), "seed": self.seed},
             "query": asdict(self.query),
-            "inference": {"name": self.inference.name, "options": _inference_options(settings)},
+            "inference": {"name": self.inference.name, "options": dict(recorded or _inference_options(settings))},
             "acquisition": {"name": self.acquisition.name, "options": _acquisition_options(settings)},
             "certificate": {"epsilon": settings.epsilon, "delta": settings.delta, "confidence": settings.confidence},
             "num_histories": settings.num_histories,
