@@ -14,8 +14,6 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from journeyman.acquisition import ACQUISITIONS
-from journeyman.inference import INFERENCE
-from journeyman.inference.particles import SMCSettings
 from journeyman.learner import LearnerSettings
 from journeyman.learner.settings import plain
 from journeyman.worlds import WORLDS, World, make_world
@@ -134,10 +132,8 @@ def _acquisition_options(settings: LearnerSettings) -> dict[str, Any]:
 
 
 def _inference_options(settings: LearnerSettings) -> dict[str, Any]:
-    if settings.is_smc:
-        return asdict(SMCSettings(**{**settings.inference_options, "num_particles": settings.num_particles}))
-    method = INFERENCE.find(settings.inference)
-    return _filled(method.infer_fn, method.options, settings.inference_options)
+    options = settings.method.filled_options(settings.sized_options)
+    return {name: plain(value, name) for name, value in options.items()}
 
 
 def _filled(function: Callable[..., Any], names: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, Any]:

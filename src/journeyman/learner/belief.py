@@ -1,90 +1,41 @@
 """Belief: the posterior of a learner after some event, and how the next event changes it.
 
-With SMC it is a set of particles that every answer updates, so that what was known is not computed again. With every
-other method it is computed anew from all demonstrations. Either way it follows from the problem, the settings and the
-events alone.
+A method that is incremental keeps a state that every answer updates, so that what was known is not computed again. With
+any other method the samples are computed anew from all demonstrations. Either way the belief follows from the problem,
+the settings and the events alone.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from journeyman.demonstrations import Demonstration, action_counts
-from journeyman.errors import InputError
-from journeyman.inference import infer, smc
-from journeyman.inference.particles import Moves, Particles, SMCSettings
+from journeyman.inference import infer
 from journeyman.inference.posterior import Posterior
-from journeyman.inference.target import Target
+from journeyman.inference.smc import Snapshot
 from journeyman.learner.records import BEFORE
 from journeyman.learner.seeding import POSTERIOR, stream_seed
 from journeyman.learner.settings import LearnerSettings
 from journeyman.problem import Problem
 
-ARRAYS = ("positions", "values", "policies", "moved_counts", "counts", "log_weights")
-NUMBERS = ("num_stages", "moved_log_evidence", "seconds")
-
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """Posterior after the event `event_number`: particles with SMC, else the samples themselves."""
+    """Posterior after the event `event_number`, and the state that an incremental method continues from."""
 
     event_number: int
-    particles: Particles | None = None
-    samples: Posterior | None = None
-
-    @cached_property
-    def posterior(self) -> Posterior:
-        """Weighted samples."""
-        if self.particles is not None:
-            return smc.posterior_of(self.particles)
-        assert self.samples is not None
-        return self.samples
-
-    def to_snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return plain data and arrays from which `from_snapshot` makes it again; empty if it is to be inferred."""
-        particles = self.particles
-        if particles is None:
-            return {}, {}
-        kept = {name: getattr(particles, name) for name in NUMBERS} | {"moves": particles.moves._asdict()}
-        facts = {"belief_event": self.event_number, "particles": kept}
-        return facts, {name: np.array(getattr(particles, name)) for name in ARRAYS}
-
-    @classmethod
-    def from_snapshot(cls, problem: Problem, settings: LearnerSettings, snapshot: Mapping[str, Any]) -> "Belief | None":
-        """Return the belief that a snapshot holds, or None if it holds none."""
-        state = snapshot["state"]
-        if state["belief_event"] is None:
-            return None
-        kept = state["particles"]
-        arrays: dict[str, Any] = {name: np.ascontiguousarray(snapshot[name]) for name in ARRAYS}
-        num_states = problem.mdp.num_states
-        if arrays["values"].shape[1:] != (num_states,):
-            raise InputError(
-                f"a snapshot must belong to its problem of {num_states} states, got values of shape "
-                f"{arrays['values'].shape}. Restore without it: snapshot=None."
-            )
-        target = None if problem.prior.is_discrete else Target(problem).with_counts(arrays["moved_counts"])
-        particles = Particles(
-            target=target,
-            problem=problem,
-            settings=SMCSettings(**{**settings.inference_options, "num_particles": settings.num_particles}),
-            seed=settings.seed,
-            moves=Moves(**kept["moves"]),
-            **{name: kept[name] for name in NUMBERS},
-            **arrays,
-        )
-        return cls(int(state["belief_event"]), particles)
+    posterior: Posterior
+    state: Any = None
 
 
 def first_belief(problem: Problem, settings: LearnerSettings, num_threads: int | None) -> Belief:
     """Return the belief before any event."""
-    if settings.is_smc:
-        options = {**settings.inference_options, "num_particles": settings.num_particles}
-        return Belief(BEFORE, smc.start(problem, seed=settings.seed, num_threads=num_threads, **options))
-    return inferred_belief(problem, settings, BEFORE, (), num_threads)
+    incremental = settings.method.incremental
+    if incremental is None:
+        return inferred_belief(problem, settings, BEFORE, (), num_threads)
+    options = settings.sized_options
+    state = incremental.start_fn(problem, seed=settings.seed, num_threads=num_threads, **options)
+    return Belief(BEFORE, incremental.posterior_fn(state), state)
 
 
 def inferred_belief(
@@ -94,11 +45,10 @@ def inferred_belief(
     demonstrations: Iterable[Demonstration],
     num_threads: int | None,
 ) -> Belief:
-    """Return the belief after an event from all demonstrations that count then, for methods other than SMC."""
-    seed = stream_seed(settings.seed, POSTERIOR, event_number + 1)
-    options = dict(settings.inference_options)
+    """Return the belief after an event, inferred from all demonstrations that count then."""
+    seed, options = stream_seed(settings.seed, POSTERIOR, event_number + 1), settings.sized_options
     samples = infer(problem, demonstrations, settings.inference, seed=seed, num_threads=num_threads, **options)
-    return Belief(event_number, samples=samples)
+    return Belief(event_number, samples)
 
 
 def updated_belief(
@@ -114,12 +64,34 @@ def updated_belief(
     Parameters
     ----------
     belief
-        After the last such event. Only SMC looks at it.
+        After the last such event. Only incremental methods look at it.
     demonstrations
         All that count now.
     """
-    if not settings.is_smc:
+    incremental = settings.method.incremental
+    if incremental is None:
         return inferred_belief(problem, settings, event_number, demonstrations, num_threads)
-    assert belief is not None and belief.particles is not None
+    assert belief is not None
     counts = action_counts(demonstrations, problem.mdp.num_states, problem.mdp.num_actions)  # checked when they came
-    return Belief(event_number, smc.advance(belief.particles, counts, num_threads=num_threads))
+    state = incremental.advance_fn(belief.state, counts, num_threads=num_threads)
+    return Belief(event_number, incremental.posterior_fn(state), state)
+
+
+def belief_to_snapshot(settings: LearnerSettings, belief: Belief | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return plain data and arrays from which `belief_from_snapshot` makes it again; none if it is to be inferred."""
+    incremental = settings.method.incremental
+    if belief is None or incremental is None:
+        return {"belief_event": None}, {}
+    facts, arrays = incremental.to_snapshot_fn(belief.state)
+    return {"belief_event": belief.event_number, "belief": facts}, dict(arrays)
+
+
+def belief_from_snapshot(problem: Problem, settings: LearnerSettings, snapshot: Mapping[str, Any]) -> Belief | None:
+    """Return the belief that a snapshot holds, or None if it holds none."""
+    facts, incremental = snapshot["state"], settings.method.incremental
+    if facts["belief_event"] is None or incremental is None:
+        return None
+    arrays = {name: value for name, value in snapshot.items() if name != "state"}
+    kept, options = Snapshot(facts["belief"], arrays), settings.sized_options
+    state = incremental.from_snapshot_fn(problem, kept, seed=settings.seed, **options)
+    return Belief(int(facts["belief_event"]), incremental.posterior_fn(state), state)

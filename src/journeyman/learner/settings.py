@@ -17,11 +17,10 @@ from journeyman.checks import check_options, float_array, one_of, positive, shar
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import KINDS
 from journeyman.inference import INFERENCE
-from journeyman.inference.particles import SMCSettings
+from journeyman.inference.methods import Method
 from journeyman.problem import Problem
 
 GOAL_OPTIONS = ("width", "level", "information")
-SPARE_PARTICLES = 1.5  # some ancestors of particles are doubles
 CONFIRMATION_FACTOR = 2
 OLD_NAMES = {"query": "kind"}  # of settings that 0.1 stored
 
@@ -51,7 +50,7 @@ class LearnerSettings:
     num_histories
         Sampled trajectories per state, where scores are sampled.
     confirmation_factor
-        How many times as many particles the fresh posterior has that confirms a certificate.
+        How many times as long the fresh inference is that confirms a certificate.
     costs
         `[S]` cost of asking in each state; default: all alike.
     seed
@@ -115,11 +114,7 @@ class LearnerSettings:
 
     def _check_names(self) -> None:
         check_acquisition_options(self.acquisition, self.acquisition_options)
-        known = INFERENCE.find(self.inference).options
-        check_options(self.inference_options, known, f"inference {self.inference!r}")
-        if self.is_smc:
-            given = dict(self.inference_options)
-            SMCSettings(**(given if "num_particles" in given else {**given, "num_particles": self.num_particles}))
+        self.method.check_options(self.inference_options, f"inference {self.inference!r}")
         APPRENTICES.find(self.apprentice)
         checked_scope(self.scope)
 
@@ -151,25 +146,21 @@ class LearnerSettings:
             )
         if not problem.queryable.any():
             raise InputError("a problem must have a queryable state to be asked about, got none. Set queryable.")
-        reason = INFERENCE.find(self.inference).refusal_fn(problem)
+        reason = self.method.refusal_fn(problem)
         if reason is not None:
             raise UnsupportedError(reason)
         checked_costs(problem, self.costs)
 
     @property
-    def num_particles(self) -> int:
-        """Particles of SMC: as many as the options say, or enough to show a chance of delta with half of them."""
-        usual, given = SMCSettings(), self.inference_options if self.is_smc else {}
-        if "num_particles" in given:
-            return int(given["num_particles"])
-        chain_length = whole_number(given.get("chain_length", usual.chain_length), "chain_length", 1)
-        needed = 2.0 * SPARE_PARTICLES * chain_length * size_needed(0.0, self.delta, self.confidence)
-        return max(usual.num_particles, int(np.ceil(needed)))
+    def method(self) -> Method:
+        """The inference method."""
+        return INFERENCE.find(self.inference)
 
     @property
-    def is_smc(self) -> bool:
-        """Whether the posterior is kept up to date by SMC, instead of being computed anew after every answer."""
-        return self.inference == "smc"
+    def sized_options(self) -> dict[str, Any]:
+        """Options of the method, with a size, where none is given, of which half can show a chance of delta."""
+        needed = 2.0 * size_needed(0.0, self.delta, self.confidence)
+        return self.method.sized_fn(self.inference_options, needed)
 
     def to_record(self) -> dict[str, Any]:
         """Return the settings as plain data."""

@@ -10,7 +10,14 @@ from journeyman.apprentice.failures import failures_of
 from journeyman.errors import InputError
 from journeyman.inference import posterior_entropy
 from journeyman.inference.posterior import Posterior
-from journeyman.learner.belief import Belief, first_belief, inferred_belief, updated_belief
+from journeyman.learner.belief import (
+    Belief,
+    belief_from_snapshot,
+    belief_to_snapshot,
+    first_belief,
+    inferred_belief,
+    updated_belief,
+)
 from journeyman.learner.ledger import Ledger, apply_event, attached_ids
 from journeyman.learner.records import BEFORE, BELIEF_EVENTS, START, Event, StepRecord
 from journeyman.learner.settings import LearnerSettings
@@ -67,10 +74,11 @@ def advance(
     if event.name not in BELIEF_EVENTS:
         return replace(state, ledger=ledger, events=events)
     settings = state.settings
-    if settings.is_smc:
+    is_incremental = settings.method.incremental is not None
+    if is_incremental:
         state = compute_belief(state, num_threads)
     begin, belief = time.perf_counter(), None
-    if settings.is_smc or not is_replayed:
+    if is_incremental or not is_replayed:
         answers = ledger.answers.values()
         belief = updated_belief(state.problem, settings, state.belief, event.number, answers, num_threads)
     posterior = None if belief is None else belief.posterior
@@ -101,7 +109,7 @@ def replay(
     state = State(problem, settings, ledger, tuple(listed[:num_seen]))
     if snapshot is not None:
         history = tuple(StepRecord.from_record(record) for record in snapshot["state"]["history"])
-        state = replace(state, history=history, belief=Belief.from_snapshot(problem, settings, snapshot))
+        state = replace(state, history=history, belief=belief_from_snapshot(problem, settings, snapshot))
     for event in listed[num_seen:]:
         state = advance(state, event, num_threads, is_replayed=True)
     return state
@@ -117,9 +125,8 @@ def snapshot_of(state: State) -> dict[str, Any]:
         "format": SNAPSHOT_FORMAT,
         "event_number": len(state.events),
         "history": [record.to_record() for record in state.history],
-        "belief_event": None,
     }
-    kept, arrays = ({}, {}) if state.belief is None else state.belief.to_snapshot()
+    kept, arrays = belief_to_snapshot(state.settings, state.belief)
     return {"state": facts | kept} | arrays
 
 

@@ -39,15 +39,13 @@ def confirmation_of(
     policy: AnyArray,
     num_threads: int | None,
 ) -> Certificate:
-    """Certify the policy that we hand out on a posterior computed from nothing, with more particles.
+    """Certify the policy that we hand out on a posterior computed from nothing, with another seed and for longer.
 
-    The first time that a certificate holds is chosen by looking at noise, and is often too early. SMC confirms whatever
-    the method: it can do every prior.
+    The first time that a certificate holds is chosen by looking at noise, and is often too early.
     """
-    options = dict(settings.inference_options) if settings.is_smc else {}
-    options["num_particles"] = settings.confirmation_factor * settings.num_particles
+    options = settings.method.longer_fn(settings.sized_options, settings.confirmation_factor)
     seed = stream_seed(settings.seed, CONFIRMATION, event_number + 1)
-    fresh = infer(problem, demonstrations, "smc", seed=seed, num_threads=num_threads, **options)
+    fresh = infer(problem, demonstrations, settings.inference, seed=seed, num_threads=num_threads, **options)
     return certificate_of(fresh, settings, policy)
 
 

@@ -281,7 +281,7 @@ class Study:
     def _caught_up_with(self, events: list[Event]) -> ActiveLearner:
         learner = self._learner if self._learner is not None else self._restored(events)
         missing = events[len(learner.events) :]
-        if len(missing) > 1 and not self.settings.is_smc:  # compute the last posterior only
+        if len(missing) > 1 and self.settings.method.incremental is None:  # compute the last posterior only
             learner = self._replayed(events, learner.snapshot())
         else:
             for event in missing:
