@@ -39,11 +39,13 @@ COUNTING = Method(
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch):
+def registered():
     CALLS.clear()
-    monkeypatch.setattr(INFERENCE, "_entries", dict(INFERENCE._entries))
     INFERENCE.register("own", OWN)
     INFERENCE.register("counting", COUNTING)
+    yield
+    INFERENCE.unregister("own")
+    INFERENCE.unregister("counting")
 
 
 def test_it_is_confirmed_by_itself_with_another_seed_and_for_longer():
