@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from journeyman.checks import known_name
 from journeyman.experiment import Choice, Sweep, sweep_from_toml
-from journeyman.experiment.suggestions import checked_name
 
 SPECS = Path(__file__).parent / "specs"
 INFERENCE = ("smc", "chains")
@@ -78,9 +78,9 @@ def sweep_of(
     num_seeds
         Instances, if not as many as the scale says.
     """
-    checked_name(name, EXPERIMENTS, "an experiment")
-    checked_name(inference, INFERENCE, "inference")
-    size = SCALES[checked_name(scale, SCALES, "a scale")]
+    known_name(name, EXPERIMENTS, "an experiment")
+    known_name(inference, INFERENCE, "inference")
+    size = SCALES[known_name(scale, SCALES, "a scale")]
     text = (SPECS / f"{name}{'-beyond' if beyond else ''}.toml").read_text("utf-8")
     experiment, sweep = EXPERIMENTS[name], sweep_from_toml(text)
     choice = experiment.chains() if inference == "chains" else Choice("smc", "smc", size.smc)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from journeyman.checks import known_name
 from journeyman.errors import InputError
 from journeyman.experiment import METRICS, Sweep, SweepReport, run_sweep
 from journeyman.experiment.overview import arrow_table
 from journeyman.experiment.results import joined, results_in, to_frame, write_table
 from journeyman.experiment.store import open_store
-from journeyman.experiment.suggestions import checked_name
 from journeyman.report.drawing.maps import FORMATS
 from journeyman.storage.files import whole_file
 from reproduction.experiments import EXPERIMENTS, INFERENCE, SCALES, sweep_of
@@ -48,11 +48,11 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Check the names."""
-        checked_name(self.part, (*PARTS, ALL), "a part of the paper")
-        checked_name(self.scale, SCALES, "a scale")
-        checked_name(self.inference, INFERENCE, "inference")
+        known_name(self.part, (*PARTS, ALL), "a part of the paper")
+        known_name(self.scale, SCALES, "a scale")
+        known_name(self.inference, INFERENCE, "inference")
         for ending in self.formats:
-            checked_name(ending, FORMATS, "a format of pictures")
+            known_name(ending, FORMATS, "a format of pictures")
 
     @property
     def parts(self) -> tuple[str, ...]:

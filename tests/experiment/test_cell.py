@@ -1,4 +1,4 @@
-from collections import Counter
+import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -6,29 +6,59 @@ import pytest
 from experiment.small import one_cell, tiny_sweep
 
 from journeyman.experiment import Cell, Choice, QueryKind, sweep_from_toml
-from journeyman.experiment.cell_run import answer_of, next_row
+from journeyman.experts import Question
 from journeyman.learner import ActiveLearner
-from journeyman.learner.records import Query, question_text
-from reproduction.experiments import EXPERIMENTS, sweep_of
+from journeyman.learner.simulate import answered_steps
+from reproduction.experiments import sweep_of
 
 CELL = one_cell()
 PAC = Choice("pac_eig", "PAC-EIG")
 PRINTED = {"scope": "joint", "edges": [0.0, 1.0]}
 
 
-def test_ids_do_not_change():
+# Of all cells of the reproduction, as version 0.1.0 computed them: how many, and a hash of all ids and expert seeds.
+ALL_IDS = {
+    "jail smc smoke": (8, "0ffe0d48725df87d"),
+    "jail smc paper": (64, "de13daf144e30e82"),
+    "jail chains paper": (64, "7afdb7f773ab1684"),
+    "jail-beyond smc paper": (16, "a63bb5b6149b481e"),
+    "jail-beyond chains paper": (16, "f496328f1fd0e7dc"),
+    "random-10x10 smc smoke": (14, "2bb2eabc8a98c501"),
+    "random-10x10 smc paper": (112, "9f39f0d5b3e92c84"),
+    "random-10x10 chains paper": (112, "2b8b25220f825f0d"),
+    "random-10x10-beyond smc paper": (144, "29ac8d47fdd56bb5"),
+    "random-10x10-beyond chains paper": (144, "faf753e86775e6d7"),
+    "random-8x8 smc smoke": (14, "7f0ffe19483eab3a"),
+    "random-8x8 smc paper": (112, "73c81331501d2af5"),
+    "random-8x8 chains paper": (112, "e8105c3312a3aaba"),
+    "random-8x8-beyond smc paper": (80, "a0429889723f4599"),
+    "random-8x8-beyond chains paper": (80, "0e490a4b385d6932"),
+    "random-8x8-trajectories smc smoke": (8, "027989c845d0e6c9"),
+    "random-8x8-trajectories smc paper": (64, "e96b5f238853d03e"),
+    "random-8x8-trajectories chains paper": (64, "63f7e4cc021c1ecc"),
+    "random-8x8-trajectories-beyond smc paper": (16, "e23b93ea00b56980"),
+    "random-8x8-trajectories-beyond chains paper": (16, "3be230a8f72da237"),
+}
+
+
+@pytest.mark.parametrize("key", ALL_IDS)
+def test_ids_do_not_change(key):
     """Results of earlier runs are found by their ids: whoever changes these has to raise REVISION, knowingly."""
+    name, inference, scale = key.split(" ")
+    sweep = sweep_of(name.removesuffix("-beyond"), scale, beyond=name.endswith("-beyond"), inference=inference)
+    cells = sweep.cells()
+    words = [cell.id for cell in cells] + [str(cell.expert_seed) for cell in cells]
+    assert (len(cells), hashlib.sha256(" ".join(words).encode()).hexdigest()[:16]) == ALL_IDS[key]
+
+
+def test_some_ids_in_full():
     assert CELL.id == "7c6d14c53f8ffaac"
     assert CELL.expert_seed == 229892257417294
-    firsts = {name: sweep_of(name, "paper").cells()[0].id for name in EXPERIMENTS}
-    assert firsts == {
-        "jail": "e3f2bc1f30690c22",
-        "random-10x10": "c1caef6758e3f5f0",
-        "random-8x8": "dcb09f7954a1f3a7",
-        "random-8x8-trajectories": "41abf88262183f16",
-    }
-    chains = sweep_of("jail", "paper", inference="chains").cells()[0]
-    assert chains.id == "e6ce0a3c305f3a48"
+    found = {cell.text: cell.id for cell in sweep_of("random-10x10", "smoke").cells()}
+    assert found["random-10x10 seed 0, random (state, smc)"] == "75e95396cb0c04e6"
+    assert found["random-10x10 seed 0, PAC-EIG (state, smc)"] == "ebfef6f08b5a8542"
+    assert found["random-10x10 seed 1, ActiveVaR (state, smc)"] == "4a21893262825fd6"
+    assert sweep_of("jail", "paper", inference="chains").cells()[0].id == "e6ce0a3c305f3a48"
 
 
 def test_labels_are_not_part_of_the_id():
@@ -126,15 +156,12 @@ def test_an_instance_is_made_once():
 
 def answers_by_visit(cell, num_steps):
     """What a learner was told at each (state, visit) in so many steps."""
-    world, found, visits = cell.make_world(), {}, Counter()
+    world = cell.make_world()
     learner = ActiveLearner.from_settings(world.problem, cell.settings(), num_threads=1)
-    for _ in range(num_steps):
-        next_row(cell, learner, world, ())
-    for query in learner.queries:
-        answer = learner.answers[query.id]
-        found[query.state, visits[query.state]] = answer.steps, answer.final_state
-        visits[query.state] += 1
-    return found
+    asked = answered_steps(learner, world.make_expert(cell.expert_seed), steps=num_steps)
+    answers = {(query.state, query.visit): learner.answers[query.id] for query in asked}
+    assert len(answers) == num_steps
+    return {key: (answer.steps, answer.final_state) for key, answer in answers.items()}
 
 
 @pytest.mark.parametrize("query", [QueryKind(), QueryKind("trajectory", 3)])
@@ -151,9 +178,9 @@ def test_methods_meet_the_same_expert(query):
 def test_answers_differ_between_visits_and_seeds():
     def answers(cell, visit):
         world = cell.make_world()
+        expert = world.make_expert(cell.expert_seed)
         states = np.flatnonzero(world.problem.queryable).tolist()
-        queries = [Query(0, s, "state", None, 0.0, question_text(world.problem, s, "state", None)) for s in states]
-        return [answer_of(cell, world, query, visit).steps for query in queries]
+        return [expert.demonstrate(Question(state, visit)).steps for state in states]
 
     assert answers(CELL, 0) == answers(CELL, 0)
     assert len({str(answers(CELL, visit)) for visit in range(5)}) > 1

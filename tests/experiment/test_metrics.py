@@ -9,7 +9,7 @@ from experiment.small import one_cell
 from mdp.twins import dense, occupancy, optimal_values, policy_value
 
 from journeyman.experiment import METRICS, Choice, QueryKind
-from journeyman.experiment.cell_run import Checkpoint, Job, advance, restored
+from journeyman.experiment.cell_run import Checkpoint, Job, advance, resumed_learner
 from journeyman.experiment.metrics import measure, true_regret
 
 CELL = one_cell(acquisitions=["reward_eig"])
@@ -23,7 +23,7 @@ def course(cell, num_steps=4, metrics=ALL):
 
 def learner_before(cell, rows, step):
     """The learner that asked the query of a step."""
-    return restored(cell, cell.make_world(), Checkpoint(rows[:step]))
+    return resumed_learner(cell, cell.make_world(), Checkpoint(rows[:step]))
 
 
 def plain_regret(mdp, P, reward, policy):
@@ -112,7 +112,7 @@ def test_the_density_of_the_truth_agrees_with_enumeration_where_rewards_are_cont
     walked = replace(cell, inference=Choice("smc", "smc", {"num_particles": 1000}))
     rows = course(walked, 3, ("truth",))
     exact = replace(cell, inference=Choice("enumerate", "exact"))
-    learner = restored(exact, exact.make_world(), Checkpoint(rows))
+    learner = resumed_learner(exact, exact.make_world(), Checkpoint(rows))
     found = measure(learner, exact.make_world(), ("truth",))["log_posterior_truth"]
     assert rows[-1]["log_posterior_truth"] == pytest.approx(found, abs=0.3)
     assert abs(rows[-1]["log_posterior_truth"] - rows[0]["log_posterior_truth"]) > 1.0

@@ -159,11 +159,11 @@ def breakage(monkeypatch):
     """Makes cells of a method fail at a step, as long as the set holds its name; counts the tries."""
     broken, tries, real = {"reward_eig"}, [], cell_run.next_row
 
-    def next_row(cell, learner, world, metrics):
-        if cell.acquisition.label in broken and len(learner.queries) == 2:
-            tries.append(cell.id)
+    def next_row(steps, learner, world, metrics):
+        if learner.settings.acquisition in broken and len(learner.queries) == 2:
+            tries.append(f"{learner.settings.seed:016x}")  # the id of the cell
             raise RuntimeError("the disk is on fire")
-        return real(cell, learner, world, metrics)
+        return real(steps, learner, world, metrics)
 
     monkeypatch.setattr(cell_run, "next_row", next_row)
     return broken, tries

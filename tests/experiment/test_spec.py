@@ -81,7 +81,7 @@ def test_a_label_that_is_left_out_says_the_options():
     [
         ({"step": 4}, ["a sweep", "'step'", "Did you mean 'steps'?"]),
         ({"acquisition": []}, ["'acquisition'", "Did you mean 'acquisitions'?"]),
-        ({"zzzz": 4}, ["'zzzz'", "Choose from: name, worlds"]),
+        ({"zzzz": 4}, ["'zzzz'", "It has: name, worlds"]),
         ({"worlds": ["jial"]}, ["a world", "'jial'", "Did you mean 'jail'?"]),
         ({"acquisitions": ["pac-eig"]}, ["an acquisition", "'pac-eig'", "Did you mean 'pac_eig'?"]),
         ({"inference": ["scm"]}, ["an inference method", "'scm'", "Did you mean 'smc'?"]),

@@ -121,12 +121,11 @@ def run(
 
 def checked_workers(workers: int | None, executor: str, num_cells: int) -> int:
     """Return the number of local processes: no more than there are cells."""
-    from journeyman.checks import whole_number
-    from journeyman.experiment.suggestions import checked_name
+    from journeyman.checks import known_name, whole_number
     from journeyman.storage.workers import EXECUTORS
     from journeyman.threads import default_num_threads
 
-    checked_name(executor, EXECUTORS, "an executor")
+    known_name(executor, EXECUTORS, "an executor")
     if workers is None:
         return min(default_num_threads(), num_cells)
     whole_number(workers, "the number of workers", 1, "Leave it out to use all cores.")

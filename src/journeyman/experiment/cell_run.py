@@ -1,28 +1,28 @@
-"""Course of a cell: rows of results step by step, and the learner that they come from.
+"""The run of a cell: rows of results step by step, and the learner that they come from.
 
-A course can be stopped after any step and gone on with, in this process or in another one: what follows is the same
-bit by bit. Its rows are enough for that, because the expert's answers follow from the cell and the queried states; a
-snapshot of the learner only saves the time of computing the posterior again.
+A run can be stopped after any step and resumed, in this process or in another one: what follows is the same, bit by
+bit. Its rows are enough for that, because the expert's answers follow from the cell and the queried states; a snapshot
+of the learner only saves the time of computing the posterior again.
 """
 
 import io
 import json
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.experiment.cell import Cell
 from journeyman.experiment.metrics import measure
-from journeyman.experts import Question
 from journeyman.learner import ActiveLearner, Event
-from journeyman.learner.records import Query, question_text
+from journeyman.learner.asking import Chosen, ask_event
+from journeyman.learner.ledger import Ledger, apply_event, tell_event
+from journeyman.learner.records import Query
+from journeyman.learner.simulate import answered_steps
 from journeyman.mdp import occupancy
 from journeyman.storage.files import whole_file
 from journeyman.storage.workers import is_stop_wanted
@@ -32,7 +32,7 @@ Row = dict[str, Any]
 PLAIN = "plain"  # the array of a checkpoint that holds what is not arrays, as JSON
 
 # The learner that this process had last: a cell mostly comes back to the process that it was in, and its learner need
-# not be restored then. One that is restored goes on the same.
+# not be restored then.
 _last: dict[tuple[str, int], ActiveLearner] = {}
 
 
@@ -46,7 +46,7 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a course stands: its rows, from step 0 on, and perhaps a snapshot of its learner."""
+    """Where the run of a cell stands: its rows, from step 0 on, and perhaps a snapshot of its learner."""
 
     rows: tuple[Row, ...] = ()
     snapshot: Mapping[str, Any] | None = field(default=None, compare=False)
@@ -66,13 +66,13 @@ def advance(job: Job, checkpoint: Checkpoint, seconds: float = float("inf")) -> 
         return checkpoint
     begin = time.perf_counter()
     cell, num_steps, metrics = job
-    world = cell.make_world()
-    rows = list(checkpoint.rows)
-    learner = _last.pop((cell.id, len(rows)), None) or restored(cell, world, checkpoint)
+    world, rows = cell.make_world(), list(checkpoint.rows)
+    learner = _last.pop((cell.id, len(rows)), None) or resumed_learner(cell, world, checkpoint)
+    steps = answered_steps(learner, world.make_expert(cell.expert_seed))
     if not rows:
-        rows.append(_timed(lambda: first_row(learner, world, metrics)))
+        rows.append(_timed(lambda: row_of(learner, world, metrics)))
     while len(rows) <= num_steps:
-        rows.append(_timed(lambda: next_row(cell, learner, world, metrics)))
+        rows.append(_timed(lambda: next_row(steps, learner, world, metrics)))
         if time.perf_counter() - begin >= seconds or is_stop_wanted():
             break
     _last.clear()
@@ -81,8 +81,47 @@ def advance(job: Job, checkpoint: Checkpoint, seconds: float = float("inf")) -> 
     return Checkpoint(tuple(rows), learner.snapshot())
 
 
-def restored(cell: Cell, world: World, checkpoint: Checkpoint) -> ActiveLearner:
-    """Return the learner of a course as it was when the course stopped."""
+def _timed(row_fn: Callable[[], Row]) -> Row:
+    """Return a row with the time that this thread worked for it, which does not depend on what else runs."""
+    begin = time.thread_time()
+    row = row_fn()
+    return row | {"cpu_seconds": time.thread_time() - begin}
+
+
+def next_row(steps: Iterator[Query], learner: ActiveLearner, world: World, metrics: Sequence[str]) -> Row:
+    """Take the next step of a learner, and measure what is believed then."""
+    mdp = world.problem.mdp
+    share = (1.0 - mdp.discount) * occupancy(mdp, learner.apprentice())
+    query = next(steps)
+    doubts = next(event.payload["warnings"] for event in reversed(learner.events) if event.name == "ask")
+    row = row_of(learner, world, metrics)
+    return row | {
+        "state": query.state,
+        "occupancy": float(share[query.state]),
+        "num_shown": len(learner.answers[query.id]),
+        "score": query.score,
+        "warnings": " | ".join(dict.fromkeys([*doubts, *learner.history()[-1].warnings])),
+    }
+
+
+def row_of(learner: ActiveLearner, world: World, metrics: Sequence[str]) -> Row:
+    """Measure what is believed now; nothing is said about a query."""
+    record = learner.history()[-1]
+    return {
+        "step": len(learner.queries),
+        **measure(learner, world, metrics),
+        "state": None,
+        "occupancy": None,
+        "num_shown": None,
+        "score": None,
+        "posterior_seconds": record.posterior_seconds,
+        "acquisition_seconds": record.acquisition_seconds,
+        "warnings": " | ".join(record.warnings),
+    }
+
+
+def resumed_learner(cell: Cell, world: World, checkpoint: Checkpoint) -> ActiveLearner:
+    """Return the learner of a cell as it was at a checkpoint."""
     settings = cell.settings()
     if checkpoint.num_steps <= 0:
         return ActiveLearner.from_settings(world.problem, settings, num_threads=1)
@@ -94,77 +133,18 @@ def restored(cell: Cell, world: World, checkpoint: Checkpoint) -> ActiveLearner:
 
 
 def events_of(cell: Cell, world: World, rows: Sequence[Row]) -> tuple[Event, ...]:
-    """Return the events that gave these rows: each query, and the answer that the expert gives to it."""
-    kind, length, visits = cell.query.kind, cell.query.length, Counter[int]()
+    """Return the events that gave these rows: each query as it was chosen, and the answer that the expert gives."""
+    settings, ledger, expert = cell.settings(), Ledger(world.problem), world.make_expert(cell.expert_seed)
     events: list[Event] = []
-    for query_id, row in enumerate(rows[1:]):
-        state, score = int(row["state"]), float(row["score"])
-        query = Query(query_id, state, kind, length, score, question_text(world.problem, state, kind, length))
-        ask = {
-            "queries": [query.to_record()],
-            "scores": {"best": score, "median": None, "num_queries": 1},
-            "seconds": row["acquisition_seconds"],
-            "warnings": [],
-        }
-        answer = answer_of(cell, world, query, visits[state])
-        visits[state] += 1
-        events.append(Event(2 * query_id, "ask", ask))
-        events.append(Event(2 * query_id + 1, "tell", {"query": query_id, "demonstration": answer.to_record()}))
+    for row in rows[1:]:
+        score = float(row["score"])
+        chosen = Chosen((int(row["state"]),), (score,), {"best": score, "median": None, "num_queries": 1}, ())
+        events.append(ask_event(ledger, settings, chosen, row["acquisition_seconds"]))
+        ledger = apply_event(ledger, events[-1])
+        query = ledger.queries[-1]
+        events.append(tell_event(ledger, query, expert.demonstrate(query)))
+        ledger = apply_event(ledger, events[-1])
     return tuple(events)
-
-
-def answer_of(cell: Cell, world: World, query: Query, visit: int) -> Demonstration:
-    """Return the expert's answer to a query, the n-th in its state: the same for every method on this instance."""
-    question = Question(query.state, visit, query.kind, query.length, query.id)
-    return world.make_expert(cell.expert_seed).demonstrate(question)
-
-
-def _timed(row_fn: Callable[[], Row]) -> Row:
-    """Return a row with the time that this thread worked for it, which does not depend on what else runs."""
-    begin = time.thread_time()
-    row = row_fn()
-    return row | {"cpu_seconds": time.thread_time() - begin}
-
-
-def first_row(learner: ActiveLearner, world: World, metrics: Sequence[str]) -> Row:
-    """Measure what is believed before any answer."""
-    begin = time.perf_counter()
-    warnings = learner.posterior().warnings
-    seconds = time.perf_counter() - begin
-    return {
-        "step": 0,
-        **measure(learner, world, metrics),
-        "state": None,
-        "occupancy": None,
-        "num_shown": None,
-        "score": None,
-        "posterior_seconds": seconds,
-        "acquisition_seconds": None,
-        "warnings": " | ".join(warnings),
-    }
-
-
-def next_row(cell: Cell, learner: ActiveLearner, world: World, metrics: Sequence[str]) -> Row:
-    """Ask, have the expert answer, learn from it, and measure what is believed then."""
-    mdp = world.problem.mdp
-    share = (1.0 - mdp.discount) * occupancy(mdp, learner.apprentice())
-    query = learner.ask()
-    doubts = learner.events[-1].payload["warnings"]
-    visit = sum(earlier.state == query.state for earlier in learner.queries[:-1])
-    answer = answer_of(cell, world, query, visit)
-    learner.tell(query, answer)
-    record = learner.history()[-1]
-    return {
-        "step": len(learner.queries),
-        **measure(learner, world, metrics),
-        "state": query.state,
-        "occupancy": float(share[query.state]),
-        "num_shown": len(answer),
-        "score": query.score,
-        "posterior_seconds": record.posterior_seconds,
-        "acquisition_seconds": record.acquisition_seconds,
-        "warnings": " | ".join(dict.fromkeys([*doubts, *record.warnings])),
-    }
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint, metrics: tuple[str, ...]) -> None:
@@ -192,5 +172,5 @@ def load_checkpoint(path: Path, metrics: tuple[str, ...]) -> Checkpoint:
             return Checkpoint()
         state = plain["state"]
         return Checkpoint(tuple(plain["rows"]), None if state is None else {"state": state, **arrays})
-    except Exception:  # a damaged file can raise nearly anything; to begin anew loses time, and nothing else
+    except Exception:  # a damaged file can raise nearly anything; to start again loses time, and nothing else
         return Checkpoint()

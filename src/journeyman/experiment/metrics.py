@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from journeyman.apprentice.failures import failures_of
 from journeyman.errors import InputError
 from journeyman.inference import posterior_entropy
 from journeyman.inference.likelihood import log_likelihoods
@@ -41,8 +40,8 @@ def entropies(learner: ActiveLearner, _: World) -> tuple[float, ...]:
 def _entropy(learner: ActiveLearner, method: str) -> float:
     if method == "evidence" and learner.problem.prior.is_discrete:
         method = "shannon"  # exact, as the estimate from the evidence is up to sampling
-    last = learner.history()[-1] if learner.history() else None
-    if last is not None and last.entropy is not None and last.entropy_method == method:
+    last = learner.history()[-1]
+    if last.entropy is not None and last.entropy_method == method:
         return last.entropy
     try:
         return posterior_entropy(learner.posterior(), method).nats
@@ -68,12 +67,9 @@ def true_regret(learner: ActiveLearner, world: World) -> tuple[float]:
 
 def believed_regret(learner: ActiveLearner, _: World) -> tuple[float, float]:
     """Return the posterior mean of the apprentice's regret, and the chance that it is epsilon or more."""
-    last = learner.history()[-1] if learner.history() else None
-    if last is not None and last.expected_regret is not None and last.failure_chance is not None:
-        return last.expected_regret, last.failure_chance
-    settings, posterior = learner.settings, learner.posterior()
-    failures = failures_of(posterior, learner.apprentice(), settings.epsilon, settings.scope)
-    return float(posterior.mean(failures.regret)), min(1.0, float(posterior.mean(failures.is_failing)))
+    last = learner.history()[-1]
+    assert last.expected_regret is not None and last.failure_chance is not None  # a step that was not replayed
+    return last.expected_regret, last.failure_chance
 
 
 def certificate(learner: ActiveLearner, _: World) -> tuple[float, bool]:

@@ -9,7 +9,6 @@ from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.experiment.cell import Cell, Choice, QueryKind
 from journeyman.experiment.metrics import BUILT_IN, METRICS
-from journeyman.experiment.suggestions import checked_name
 from journeyman.worlds import make_world
 
 MAX_SEED = 2**31 - 1  # that the column of results can hold
@@ -61,7 +60,7 @@ class Sweep:
         for axis in ("worlds", "acquisitions", "seeds", "queries", "inference", "metrics"):
             _check_axis(axis, getattr(self, axis))
         for metric in self.metrics:
-            checked_name(metric, METRICS, "a metric")
+            METRICS.find(metric)
         for choice in (*self.worlds, *self.acquisitions, *self.inference):
             for option, value in choice.options.items():
                 _check_finite(value, f"option {option!r} of {choice.name!r}")
@@ -125,4 +124,6 @@ def _check_finite(value: Any, what: str) -> None:
         if isinstance(item, list | tuple):
             _check_finite(item, what)
         elif isinstance(item, float | int) and not abs(item) <= MAX_NUMBER:
-            raise InputError(f"{what} must be a number below {MAX_NUMBER:g}, got {reprlib.repr(item)}. Correct it.")
+            raise InputError(
+                f"{what} must be a number below {MAX_NUMBER:g}, got {reprlib.repr(item)}. Give a finite one."
+            )

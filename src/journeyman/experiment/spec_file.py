@@ -19,18 +19,18 @@ from pathlib import Path
 from typing import Any
 
 from journeyman.acquisition import ACQUISITIONS
-from journeyman.checks import whole_number
+from journeyman.checks import check_options, one_of, suggestion, whole_number
 from journeyman.errors import InputError
-from journeyman.experiment.cell import Choice, QueryKind, option_names
+from journeyman.experiment.cell import Choice, QueryKind
 from journeyman.experiment.spec import Sweep
-from journeyman.experiment.suggestions import check_keys, checked_name, did_you_mean
+from journeyman.experts import KINDS
 from journeyman.inference import INFERENCE
 from journeyman.learner.settings import plain
-from journeyman.worlds import WORLDS
+from journeyman.registry import Registry
+from journeyman.worlds import WORLDS, world_options
 
 CHOICE_KEYS = ("name", "label", "options")
 QUERY_KEYS = ("kind", "length")
-KINDS = ("state", "trajectory")
 MAX_SEEDS = 100_000
 
 
@@ -62,23 +62,23 @@ def sweep_from_toml(text: str) -> Sweep:
     try:
         record = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"a sweep must be valid TOML, got a mistake: {error}. Mend that line.") from None
+        raise InputError(f"a sweep must be valid TOML, got a mistake: {error}. Fix that line.") from None
     return sweep_from_record(record)
 
 
 def sweep_from_record(record: Mapping[str, Any]) -> Sweep:
     """Return the sweep that plain data say, as read from TOML."""
     known = [field.name for field in fields(Sweep)]
-    check_keys(record, known, "a sweep")
+    check_options(record, known, "a sweep")
     for key in ("name", "worlds", "acquisitions", "seeds", "steps"):
         if key not in record:
             raise InputError(f"a sweep must say its {key}, got none. Add a line such as: {EXAMPLES[key]}")
     values: dict[str, Any] = dict(record)
-    values["worlds"] = _choices(record["worlds"], "worlds", "a world", WORLDS)
-    values["acquisitions"] = _choices(record["acquisitions"], "acquisitions", "an acquisition", ACQUISITIONS)
+    values["worlds"] = _choices(record["worlds"], "worlds", WORLDS)
+    values["acquisitions"] = _choices(record["acquisitions"], "acquisitions", ACQUISITIONS)
     values["seeds"] = _seeds(record["seeds"])
     if "inference" in record:
-        values["inference"] = _choices(record["inference"], "inference", "an inference method", INFERENCE)
+        values["inference"] = _choices(record["inference"], "inference", INFERENCE)
     if "queries" in record:
         values["queries"] = tuple(_query(entry) for entry in _listed(record["queries"], "queries"))
     if "metrics" in record:
@@ -110,26 +110,32 @@ def _seeds(value: Any) -> tuple[int, ...]:
     return tuple(range(count))
 
 
-def _choices(value: Any, key: str, what: str, registry: Mapping[str, Any]) -> tuple[Choice, ...]:
-    return tuple(_choice(entry, key, what, registry) for entry in _listed(value, key))
+def _choices(value: Any, key: str, registry: Registry[Any]) -> tuple[Choice, ...]:
+    return tuple(_choice(entry, key, registry) for entry in _listed(value, key))
 
 
-def _choice(entry: Any, key: str, what: str, registry: Mapping[str, Any]) -> Choice:
+def _choice(entry: Any, key: str, registry: Registry[Any]) -> Choice:
     if isinstance(entry, str):
         entry = {"name": entry}
-    if isinstance(entry, Mapping):
-        check_keys(entry, CHOICE_KEYS, f"an entry of {key}", hint_for_options=True)
+    for word in entry if isinstance(entry, Mapping) else ():
+        if word not in CHOICE_KEYS:
+            raise InputError(
+                f"an entry of {key} must have a name, a label and options, got {word!r}. "
+                f"{suggestion(word, CHOICE_KEYS)} Options go into a table of their own: options = {{key = value}}."
+            )
     if not isinstance(entry, Mapping) or "name" not in entry:
+        first = next(iter(registry))
         raise InputError(
             f"an entry of {key} must be a name or a table with a name, got {entry!r}. "
-            f'Write "{next(iter(registry))}" or {{name = "{next(iter(registry))}"}}.'
+            f'Write "{first}" or {{name = "{first}"}}.'
         )
-    name = checked_name(entry["name"], registry, what)
+    name = entry["name"]
+    registry.find(name)
     options = entry.get("options", {})
     if not isinstance(options, Mapping):
         raise InputError(f"options of {name!r} must be a table, got {options!r}. Write options = {{key = value}}.")
     options = {option: plain(value, option) for option, value in options.items()}
-    check_keys(options, _option_names(key, name), f"options of {name!r}")
+    check_options(options, _option_names(key, name), repr(name))
     label = entry.get("label", _default_label(name, options))
     if not (isinstance(label, str) and label.strip()):
         raise InputError(
@@ -140,10 +146,10 @@ def _choice(entry: Any, key: str, what: str, registry: Mapping[str, Any]) -> Cho
 
 def _option_names(key: str, name: str) -> tuple[str, ...]:
     if key == "worlds":
-        return option_names(name)
+        return tuple(world_options(name))
     if key == "acquisitions":
         return (*ACQUISITIONS[name].options, *ACQUISITIONS[name].renamed.values())
-    return INFERENCE.find(name).options
+    return INFERENCE[name].options
 
 
 def _default_label(name: str, options: Mapping[str, Any]) -> str:
@@ -155,16 +161,11 @@ def _default_label(name: str, options: Mapping[str, Any]) -> str:
 def _query(entry: Any) -> QueryKind:
     if isinstance(entry, str):
         entry = {"kind": entry}
-    if isinstance(entry, Mapping):
-        check_keys(entry, QUERY_KEYS, "an entry of queries")
+    check_options(entry if isinstance(entry, Mapping) else (), QUERY_KEYS, "an entry of queries")
     if not isinstance(entry, Mapping) or "kind" not in entry:
         raise InputError(
             f"an entry of queries must be a kind or a table with a kind, got {entry!r}. "
             'Write "state" or {kind = "trajectory", length = 5}.'
         )
-    if entry["kind"] not in KINDS:
-        raise InputError(
-            f"a kind of query must be one of {', '.join(KINDS)}, got {entry['kind']!r}. "
-            f"{did_you_mean(entry['kind'], KINDS)}"
-        )
+    one_of(entry["kind"], KINDS, "a kind of query")
     return QueryKind(**entry)

@@ -10,7 +10,8 @@ import numpy as np
 from journeyman.acquisition import Scores, choose_batch, score
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
-from journeyman.learner.records import Query, question_text
+from journeyman.learner.ledger import Ledger
+from journeyman.learner.records import Event, Query, question_text
 from journeyman.learner.seeding import ASK, stream, stream_seed
 from journeyman.learner.settings import LearnerSettings
 from journeyman.problem import Problem
@@ -65,6 +66,18 @@ def choose(
     gains = tuple(batch.gains.tolist())
     summary = {"best": gains[0], "median": None, "num_queries": k}
     return Chosen(tuple(batch.states.tolist()), gains, summary, batch.warnings)
+
+
+def ask_event(ledger: Ledger, settings: LearnerSettings, chosen: Chosen, seconds: float) -> Event:
+    """Return the event that asks what was chosen; `seconds` is what choosing took."""
+    queries = queries_of(ledger.problem, settings, chosen, ledger.queries)
+    payload = {
+        "queries": [query.to_record() for query in queries],
+        "scores": chosen.summary,
+        "seconds": seconds,
+        "warnings": list(chosen.warnings),
+    }
+    return ledger.next_event("ask", payload)
 
 
 def queries_of(

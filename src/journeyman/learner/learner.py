@@ -16,7 +16,7 @@ from journeyman.apprentice import APPRENTICES, Certificate
 from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
-from journeyman.learner.asking import choose, queries_of, rate
+from journeyman.learner.asking import ask_event, choose, rate
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
 from journeyman.learner.records import AnswerId, Event, Query, StepRecord
 from journeyman.learner.settings import CONFIRMATION_FACTOR, LearnerSettings
@@ -182,14 +182,7 @@ class ActiveLearner:
             self._kept("scores", ledger.num_events),
             self.num_threads,
         )
-        queries = queries_of(self.problem, self.settings, chosen, ledger.queries)
-        payload = {
-            "queries": [query.to_record() for query in queries],
-            "scores": chosen.summary,
-            "seconds": time.perf_counter() - begin,
-            "warnings": list(chosen.warnings),
-        }
-        return ledger.next_event("ask", payload)
+        return ask_event(ledger, self.settings, chosen, time.perf_counter() - begin)
 
     def propose(self, name: str, *arguments: Any, **options: Any) -> Event:
         """Check what the method `name` ("tell", "attach", "fail", "abandon", "undo") would do, and return its event.
