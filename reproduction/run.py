@@ -111,7 +111,7 @@ def reproduce(
     say
         Takes the results of each part as text, as soon as it is done.
     options
-        Of `run_jobs`: num_workers, executor, scheduler, retry_failed, checkpoint_seconds, progress.
+        Of `run_sweep`: num_workers, executor, scheduler, retry_failed, checkpoint_seconds, progress.
     """
     done = Reproduction()
     if tables is not None:

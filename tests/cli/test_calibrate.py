@@ -3,6 +3,9 @@ import json
 import pytest
 from cli.command import command
 
+from journeyman.calibration.spec import problem_id
+from journeyman.problem_files import load_problem, write_example
+
 QUICK = ("--world", "lopes-two-state", "--inference", "enumerate", "--demonstrations", "5")
 MAZE = """
 from journeyman import make_world
@@ -29,7 +32,7 @@ def test_table_and_verdict(run):
     for name in ("log likelihood", "V*(rho)", "regret", "reward[0, 0]", "all parameters"):
         assert f"\n{name} " in out
     assert "Nothing speaks against calibration" in out
-    assert "run the same command again to go on" in err
+    assert "run the same command again to resume" in err
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -56,11 +59,21 @@ def test_a_wrong_beta_is_found(run):
 def test_a_problem_of_your_own(run, tmp_path):
     (tmp_path / "maze.py").write_text(MAZE, "utf-8")
     results = [
-        json.loads(run("--problem", f"maze.py:{name}", "--inference", "enumerate", "--replications", "5", "--json")[1])
-        for name in ("problem", "made")
+        json.loads(run("--problem-factory", place, "--inference", "enumerate", "--replications", "5", "--json")[1])
+        for place in ("maze.py:problem", "maze.py:made")
     ]
     assert results[0] == results[1]
     assert "world" not in results[0]["spec"]
+
+
+def test_a_problem_file(run, tmp_path):
+    write_example(tmp_path)
+    quick = ("--inference-set", "num_particles=100", "--demonstrations", "2", "--replications", "2", "--json")
+    code, out, err = run("--problem", "problem.toml", *quick)
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["num_replications"] == 2
+    assert found["spec"]["problem"] == problem_id(load_problem(tmp_path / "problem.toml"))
 
 
 def test_published_generators_are_warned_of(run):
@@ -101,8 +114,15 @@ def test_trajectories_are_said(run):
         (["--world", "jail", "--replications", "0"], "the number of replications must be a whole number of at least 1"),
         (["--world", "jail", "--png", "ranks.doc"], "must end in one of .png"),
         (["--world", "random-8x8", "--inference", "enumerate"], "enumerate needs at most 3 parameters"),
-        (["--problem", "maze"], "a problem must be given as FILE.py:NAME"),
-        (["--problem", "maze.py:number"], "'number' in 'maze.py' must be a Problem, got int. Problems there: problem."),
+        (["--problem", "maze.toml"], "maze.toml"),
+        (["--problem", "maze.py:problem"], "Say --problem-factory maze.py:problem"),
+        (["--problem", "a.toml", "--problem-factory", "maze.py:problem"], "Leave one out"),
+        (["--problem", "a.toml", "--world-set", "size=3"], "--world-set must come with --world"),
+        (["--problem-factory", "maze"], "a problem factory must be given as FILE.py:NAME"),
+        (
+            ["--problem-factory", "maze.py:number"],
+            "'number' in 'maze.py' must be a Problem, got int. Problems there: problem.",
+        ),
     ],
 )
 def test_mistakes_get_a_message_and_leave_no_file(run, tmp_path, arguments, message):

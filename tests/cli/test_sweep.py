@@ -17,8 +17,8 @@ import pytest
 from cli.command import command
 from cli.tiny_sweep import TINY
 
-from journeyman.cli.sweep import checked_workers
-from journeyman.cli.sweep_results import PICTURES
+from journeyman.cli.sweep.results import PICTURES
+from journeyman.cli.sweep.run import checked_workers
 from journeyman.experiment import METRICS, Sweep, load_sweep, sweep_from_toml, sweep_table
 from journeyman.experiment.results import columns
 from journeyman.experiment.store import open_store
@@ -251,7 +251,7 @@ def test_status_counts_and_names_what_runs_and_what_failed(done, tmp_path):
     assert "3x3 seed 2, random: OSError: [bold]tired[/bold]" in out
     assert f"traceback: runs/tiny/failures/{cells[4].id}.json\n" in out
     assert "journeyman sweep run tiny.toml --retry-failed\n" in out
-    assert "Go on: journeyman sweep run tiny.toml Results" in words(out)
+    assert "Resume: journeyman sweep run tiny.toml Results" in words(out)
     assert [cell["status"] for cell in record["cells"]] == ["failed", "running"]
     assert record["cells"][0]["error"] == "OSError: [bold]tired[/bold]"
     assert record["methods"][0] == {
@@ -365,10 +365,10 @@ def test_figures_elsewhere_of_another_kind_and_of_one_method(done, tmp_path):
     ("arguments", "message"),
     [
         (["run", "none.toml"], "got 'none.toml': No such file or directory"),
-        (["run", "typo.toml"], "typo.toml: a sweep must have keys that are known, got 'steeps'. Did you mean 'steps'?"),
+        (["run", "typo.toml"], "typo.toml: a sweep must get options it knows, got 'steeps'. Did you mean 'steps'?"),
         (["status", "typo.toml"], "Did you mean 'steps'?"),
         (["run", "tiny.toml", "--workers", "0"], "the number of workers must be a whole number of at least 1, got 0"),
-        (["run", "tiny.toml", "--executor", "dsk"], "got 'dsk'. Did you mean 'dask'?"),
+        (["run", "tiny.toml", "--executor", "dsk"], "executor must be one of local, dask, got 'dsk'"),
         (["run", "tiny.toml", "--executor", "dask", "--workers", "2"], "workers must be left out with a Dask cluster"),
         (["run", "tiny.toml", "--out", "tiny.toml/x"], "a sweep must go to a folder that can be written"),
         (["run", "tiny.toml", "--out", "tiny.toml"], "results must be in a folder, got 'tiny.toml', which is a file"),

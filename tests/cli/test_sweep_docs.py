@@ -14,6 +14,7 @@ from cli.tiny_sweep import shrink
 
 from journeyman.cli import app as cli
 from journeyman.experiment import METRICS, Sweep, sweep_from_toml
+from journeyman.experiment.results import columns
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "sweep.md").read_text("utf-8")
@@ -61,10 +62,10 @@ def test_the_file_that_is_shown_can_be_run():
 
 
 def test_every_key_column_and_metric_is_explained():
-    keys, columns = section("The file"), section("The results")
+    keys, explained = section("The file"), section("The results")
     for field in fields(Sweep):
         assert re.search(rf"^\| `{field.name}` \|", keys, re.MULTILINE), field.name
-    rows = "\n".join(line for line in columns.splitlines() if line.startswith("|"))
+    rows = "\n".join(line for line in explained.splitlines() if line.startswith("|"))
     for name in ("sweep", *columns(), *METRICS):
         assert f"`{name}`" in rows, name
 

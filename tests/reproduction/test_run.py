@@ -7,7 +7,7 @@ import pytest
 
 from journeyman.errors import InputError
 from journeyman.experiment.results import read_table, to_frame
-from journeyman.experiment.runner import jobs_of, run_jobs
+from journeyman.experiment.runner import RunOptions, jobs_of, run_jobs
 from reproduction.experiments import sweep_of
 from reproduction.run import Plan, adopt_tables, reproduce, results, write_experiment_table
 
@@ -117,7 +117,7 @@ def test_folder_without_tables(tmp_path):
 def test_tables_hold_cells_with_fewer_steps_and_a_later_run_goes_on_with_them(tmp_path):
     plan = Plan("jail", tmp_path / "first", "smoke", num_seeds=1)
     (sweep,) = plan.sweeps(beyond=False)
-    run_jobs([job._replace(num_steps=1) for job in jobs_of([sweep])], plan.out, progress=False)
+    run_jobs([job._replace(num_steps=1) for job in jobs_of([sweep])], plan.out, RunOptions(progress=False))
     assert results(plan, ["jail"], ["smc"]).empty
     path = write_experiment_table(plan, "jail")
     held = to_frame(read_table(path))

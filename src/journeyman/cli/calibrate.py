@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeyman.cli.options import InferenceOptions, WorldOptions, parse_options, parse_settings
+from journeyman.cli.options import AsJson, InferenceOptions, WorldOptions, parse_options, parse_settings
 from journeyman.cli.printing import print_json
 from journeyman.errors import InputError
 
@@ -17,13 +17,14 @@ HELP = """Test whether an inference method is calibrated on a world, or on a pro
 
 Each replication draws a true reward from the prior, asks a simulated expert, infers, and looks where the truth lies \
 among posterior draws. If the posterior is right, every rank is equally likely, and 80 % intervals hold the truth in \
-80 % of replications. Results go to a file as they come: stop at any time, and run the same command again to go on.
+80 % of replications. Results go to a file as they come: stop at any time, and run the same command again to resume.
 """
 EPILOG = (
     "Examples: [bold]journeyman calibrate --world jail --inference smc --replications 200[/] takes a few minutes. "
     "[bold]journeyman calibrate --world random-grid --world-set size=4 --world-set terminals=independent "
     "--inference policywalk --inference-set sampler=hmc[/] changes options of the world and of the method. "
-    "[bold]--problem maze.py:problem[/] takes a Problem that you made in Python. "
+    "[bold]--problem maze.toml[/] takes a problem file, [bold]--problem-factory maze.py:problem[/] a Problem that you "
+    "made in Python. "
     "[bold]--assumed-beta-factor 2[/] lets the method believe in a wrong beta: this must be found."
 )
 PUBLISHED_WARNING = (
@@ -36,6 +37,10 @@ PUBLISHED_WARNING = (
 def calibrate(
     world: Annotated[str | None, typer.Option(metavar="NAME", help="A world of [bold]journeyman worlds[/].")] = None,
     problem: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A problem file instead, as [bold]journeyman init[/] writes one."),
+    ] = None,
+    problem_factory: Annotated[
         str | None, typer.Option(metavar="FILE.py:NAME", help="A Problem in a Python file, or a function giving one.")
     ] = None,
     inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method, such as smc.")] = "smc",
@@ -55,7 +60,7 @@ def calibrate(
         Path | None, typer.Option(metavar="FILE", help="Where results are kept; default: a name made of the settings.")
     ] = None,
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run what is missing, then say what all replications tell."""
     from journeyman.calibration import CalibrationSpec, load_run, run_calibration, summarise, summary_record
@@ -67,10 +72,12 @@ def calibrate(
         checked_picture_path(png)
     whole_number(replications, "the number of replications", 1)
     whole_number(workers, "the number of workers", 1)
+    if world is None and world_set:
+        raise InputError("--world-set must come with --world, got it alone. Change the problem instead.")
     spec = CalibrationSpec(
         world=world,
         world_options={} if world is None else parse_options(world, world_set or []),
-        problem=None if problem is None else load_problem(problem),
+        problem=given_problem(problem, problem_factory),
         method=inference,
         method_options=parse_settings(inference_set or []),
         num_demonstrations=demonstrations,
@@ -82,7 +89,7 @@ def calibrate(
     path = out or default_path(spec)
     if spec.depends_on_truth:
         typer.echo(f"Warning: {PUBLISHED_WARNING}", err=True)
-    typer.echo(f"Results are kept in {path}; run the same command again to go on after an interruption.", err=True)
+    typer.echo(f"Results are kept in {path}; run the same command again to resume after an interruption.", err=True)
     try:
         done = run_calibration(spec, replications, path, num_workers=workers, progress=True)
     except KeyboardInterrupt:
@@ -109,7 +116,20 @@ def default_path(spec: "CalibrationSpec") -> Path:
     return Path(f"calibration-{spec.world or 'problem'}-{spec.method}-{spec.id[:8]}.jsonl")
 
 
-def load_problem(place: str) -> "Problem":
+def given_problem(file: Path | None, factory: str | None) -> "Problem | None":
+    """Return the problem of a file, or of a Python object; None if the run is on a world."""
+    if file is not None and factory is not None:
+        raise InputError("a calibration must have one problem, got --problem and --problem-factory. Leave one out.")
+    if file is None:
+        return None if factory is None else made_problem(factory)
+    if ".py:" in str(file):
+        raise InputError(f"--problem must get a problem file, got {str(file)!r}. Say --problem-factory {file}")
+    from journeyman.problem_files import load_problem
+
+    return load_problem(file)
+
+
+def made_problem(place: str) -> "Problem":
     """Return the Problem that FILE.py:NAME means: an object, or a function without arguments that gives one."""
     from runpy import run_path
 
@@ -118,7 +138,7 @@ def load_problem(place: str) -> "Problem":
     file, separator, name = place.rpartition(":")
     if not separator or not Path(file).is_file():
         raise InputError(
-            f"a problem must be given as FILE.py:NAME of a file that exists, got {place!r}. Check the path."
+            f"a problem factory must be given as FILE.py:NAME of a file that exists, got {place!r}. Check the path."
         )
     names = run_path(file)
     found = names.get(name)

@@ -27,6 +27,7 @@ AcquisitionOptions = Annotated[
         help="Option of the acquisition function, such as edges=0,1; can be repeated.",
     ),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Threads = Annotated[int | None, typer.Option("--threads", metavar="N", help="Threads; default: all cores.")]
 
 

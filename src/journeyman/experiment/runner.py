@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from journeyman.checks import real_number, whole_number
+from journeyman.checks import check_options, real_number, whole_number
 from journeyman.errors import InputError
 from journeyman.experiment.cell_run import Checkpoint, Job, advance
 from journeyman.experiment.progress import Display, shown
@@ -60,47 +60,14 @@ class CellInHand:
     begin: float = field(default_factory=time.perf_counter)
 
 
-def run_sweep(sweep: Sweep | Sequence[Sweep], out: str | Path, **options: Any) -> SweepReport:
-    """Run the cells of a sweep, or of several, that are not finished yet.
-
-    Whatever is killed, a later call goes on from the last checkpoints and repeats no finished cell. Several calls may
-    work on one folder at once: they share the cells. Of several sweeps, all cells of one seed come before the next.
+@dataclass(frozen=True)
+class RunOptions:
+    """How cells are run; nothing but time depends on it.
 
     Parameters
     ----------
-    out
-        Folder of the results; that of an older version of the sweep will do, and only what is new is run.
-    options
-        As in `run_jobs`: num_workers, executor, scheduler, retry_failed, checkpoint_seconds, progress.
-
-    Returns
-    -------
-    A report; cells that fail are recorded with their traceback, and do not stop the others.
-    """
-    sweeps = [sweep] if isinstance(sweep, Sweep) else list(sweep)
-    return run_jobs(jobs_of(sweeps), out, name=", ".join(item.name for item in sweeps), **options)
-
-
-def run_jobs(
-    jobs: Sequence[Job],
-    out: str | Path,
-    *,
-    name: str = "sweep",
-    num_workers: int = 1,
-    executor: str = "local",
-    scheduler: str | None = None,
-    retry_failed: bool = False,
-    checkpoint_seconds: float = CHECKPOINT_SECONDS,
-    progress: bool = True,
-) -> SweepReport:
-    """Run jobs that are not done yet, in their order.
-
-    Parameters
-    ----------
-    name
-        FigureData with the progress.
     num_workers
-        Local processes, one core each; nothing but time depends on it.
+        Local processes, one core each.
     executor, scheduler
         "local", or "dask" with the address of a scheduler.
     retry_failed
@@ -110,25 +77,63 @@ def run_jobs(
     progress
         Whether to show how far it is, on the error stream.
     """
-    whole_number(num_workers, "the number of workers", 1)
-    check_executor(executor, scheduler)
-    require("pyarrow", "tables")
-    if not real_number(checkpoint_seconds, "checkpoint_seconds") >= 0.0:
-        raise InputError(f"checkpoint_seconds must be at least 0, got {checkpoint_seconds}. 0 keeps every step.")
-    if num_workers > 1:
-        check_script()
+
+    num_workers: int = 1
+    executor: str = "local"
+    scheduler: str | None = None
+    retry_failed: bool = False
+    checkpoint_seconds: float = CHECKPOINT_SECONDS
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        """Check all that can be checked before any work."""
+        whole_number(self.num_workers, "the number of workers", 1)
+        check_executor(self.executor, self.scheduler)
+        if not real_number(self.checkpoint_seconds, "checkpoint_seconds") >= 0.0:
+            raise InputError(
+                f"checkpoint_seconds must be at least 0, got {self.checkpoint_seconds}. 0 keeps every step."
+            )
+        require("pyarrow", "tables")
+        if self.num_workers > 1:
+            check_script()
+
+
+def run_sweep(sweep: Sweep | Sequence[Sweep], out: str | Path, **options: Any) -> SweepReport:
+    """Run the cells of a sweep, or of several, that are not finished yet.
+
+    Whatever is killed, a later call resumes from the last checkpoints and repeats no finished cell. Several calls may
+    work on one folder at once: they share the cells. Of several sweeps, all cells of one seed come before the next.
+
+    Parameters
+    ----------
+    out
+        Folder of the results; that of an older version of the sweep will do, and only what is new is run.
+    options
+        As in `RunOptions`: num_workers, executor, scheduler, retry_failed, checkpoint_seconds, progress.
+
+    Returns
+    -------
+    A report; cells that fail are recorded with their traceback, and do not stop the others.
+    """
+    sweeps = [sweep] if isinstance(sweep, Sweep) else list(sweep)
+    check_options(options, RunOptions.__dataclass_fields__, "run_sweep")
+    return run_jobs(jobs_of(sweeps), out, RunOptions(**options), name=", ".join(item.name for item in sweeps))
+
+
+def run_jobs(jobs: Sequence[Job], out: str | Path, options: RunOptions, *, name: str = "sweep") -> SweepReport:
+    """Run jobs that are not done yet, in their order; `name` is shown with the progress."""
     store, begin = open_store(out), time.perf_counter()
-    if retry_failed:
+    if options.retry_failed:
         for job in jobs:
             store.forget_failure(job.cell.id)
     missing = [job for job in jobs if not is_settled(store, job)]
     num_new = 0
     if missing:
         with (
-            workers(executor, min(num_workers, len(missing)), scheduler) as team,
-            shown(name, missing, len(jobs), is_shown=progress) as display,
+            workers(options.executor, min(options.num_workers, len(missing)), options.scheduler) as team,
+            shown(name, missing, len(jobs), is_shown=options.progress) as display,
         ):
-            num_new = Runner(store, team, display, checkpoint_seconds).run(missing)
+            num_new = Runner(store, team, display, options.checkpoint_seconds).run(missing)
     unfinished = [job.cell.id for job in jobs if not store.is_finished(job)]
     failed = tuple(dict.fromkeys(cell_id for cell_id in unfinished if store.has_failed(cell_id)))
     return SweepReport(len(jobs), len(jobs) - len(unfinished), num_new, failed, time.perf_counter() - begin)

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from journeyman.cli.options import AsJson
 from journeyman.cli.printing import print_json
-from journeyman.cli.sweep_opening import (
+from journeyman.cli.sweep.opening import (
     OutFolder,
     SpecFile,
     check_finished,
@@ -54,15 +55,6 @@ PLOT_EPILOG = (
 TABLE_ENDINGS = (".parquet", ".csv")
 PICTURES = "png (default), svg, pdf, jpg, jpeg, webp, tif or tiff"
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands to `journeyman sweep`."""
-    app.command(help=STATUS_HELP, epilog=STATUS_EPILOG)(status)
-    app.command(help=TABLE_HELP, epilog=TABLE_EPILOG)(table)
-    app.command(help=PLOT_HELP, epilog=PLOT_EPILOG)(plot)
-
 
 def status(
     spec: SpecFile,
@@ -94,7 +86,7 @@ def status(
     if counts["failed"]:
         hints["Try again:"] = command("run", spec, out, "--retry-failed")
     if counts["waiting"] or counts["begun"]:
-        hints["Go on:"] = command("run", spec, out)
+        hints["Resume:"] = command("run", spec, out)
     if counts["finished"]:
         hints["Results in numbers:"] = command("table", spec, out)
     print_hints(hints)

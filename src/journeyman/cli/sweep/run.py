@@ -1,73 +1,35 @@
-"""`journeyman sweep`: compare methods on many instances, and keep everything as it comes."""
+"""`journeyman sweep run` and `resume`: run what is missing, and say how it ended."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeyman.cli import sweep_results
+from journeyman.cli.options import AsJson
 from journeyman.cli.printing import print_json
-from journeyman.cli.sweep_opening import OutFolder, SpecFile, command, print_hints, results_folder
+from journeyman.cli.sweep.opening import OutFolder, SpecFile, command, print_hints, results_folder
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
     from journeyman.experiment import Sweep, SweepReport
 
-HELP = """Run an experiment grid: worlds x acquisitions x inference x queries x seeds, on all cores or on a cluster.
-
-A sweep is a small TOML file. Every combination in it is a cell: one simulated run of so many answers. All methods \
-meet the same instances and the same expert. Stop it at any time, kill it, change the file, run it again: finished \
-cells are never repeated, and only what is missing is run.
-"""
-EPILOG = (
-    "Example: [bold]journeyman sweep init sweep.toml[/] writes a sweep to start from, "
-    "[bold]journeyman sweep run sweep.toml[/] runs it in about a minute, then "
-    "[bold]journeyman sweep table sweep.toml[/] and [bold]journeyman sweep plot sweep.toml[/] show what came out."
-)
-INIT_HELP = """Write an example of a sweep, to change into your own.
-
-Every key is there, with a comment. It compares four methods on eight small grids, and runs as it is in about a \
-minute. A file that exists is never overwritten, unless you say --force.
-"""
-RUN_HELP = """Run the cells of SPEC that are not finished yet; run it again to go on after anything.
+HELP = """Run the cells of SPEC that are not finished yet; run it again to resume after anything.
 
 Cells are kept every few seconds, so that killing this loses no more than the steps since then. You may run the same \
 command several times at once, also on several machines that share the folder: they share the cells. A cell that fails \
 is recorded with its traceback and does not stop the others. Exit code 0 if every cell is finished, 1 if cells failed, \
 130 if stopped by Ctrl-C.
 """
-RUN_EPILOG = (
+EPILOG = (
     "Examples: [bold]journeyman sweep run sweep.toml[/] uses all cores, and keeps results in runs/sweep. "
     "[bold]journeyman sweep run sweep.toml --out /data/mine --workers 4[/] uses four, and another folder. "
     "[bold]journeyman sweep run sweep.toml --executor dask --scheduler tcp://10.0.0.1:8786[/] uses the workers of "
     "a Dask cluster. [bold]journeyman sweep run sweep.toml --retry-failed[/] tries cells again that failed."
 )
-RESUME_HELP = (
-    """Go on with a sweep that was stopped: the same as [bold]journeyman sweep run[/], which always goes on."""
-)
+RESUME_HELP = "Resume a sweep that was stopped: the same as [bold]journeyman sweep run[/], which always resumes."
 RESUME_EPILOG = "Example: [bold]journeyman sweep resume sweep.toml[/]."
 
-app = typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=HELP, epilog=EPILOG)
 
-
-@app.command(
-    help=INIT_HELP,
-    epilog="Example: [bold]journeyman sweep init sweep.toml[/], then [bold]journeyman sweep run sweep.toml[/].",
-)
-def init(
-    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="Where to write.")] = Path("sweep.toml"),
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
-) -> None:
-    """Write the example, and say how to go on."""
-    from journeyman.cli.sweep_example import write_sweep_example
-
-    write_sweep_example(file, force=force)
-    typer.echo(f"Wrote {file}")
-    typer.echo(f"Next: {command('run', file, None)}")
-
-
-@app.command("resume", help=RESUME_HELP, epilog=RESUME_EPILOG)
-@app.command("run", help=RUN_HELP, epilog=RUN_EPILOG)
 def run(
     spec: SpecFile,
     out: OutFolder = None,
@@ -85,10 +47,12 @@ def run(
     checkpoint_seconds: Annotated[
         float, typer.Option(metavar="S", help="How often cells that run are kept, at the end of a step.")
     ] = 10.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print how it ended as JSON instead of words.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run what is missing, then say how it ended and what to do next."""
-    from journeyman.experiment import load_sweep, run_sweep
+    from journeyman.experiment import load_sweep
+    from journeyman.experiment.runner import RunOptions, jobs_of, run_jobs
+    from journeyman.experiment.store import open_store
     from journeyman.extras import require
     from journeyman.wording import counted
 
@@ -97,17 +61,11 @@ def run(
     num_workers = checked_workers(workers, executor, len(sweep.cells()))
     folder = results_folder(spec, out)
     place = "a Dask cluster" if executor == "dask" else counted(num_workers, "worker")
-    options: dict[str, Any] = {
-        "num_workers": num_workers,
-        "executor": executor,
-        "scheduler": scheduler,
-        "retry_failed": retry_failed,
-        "checkpoint_seconds": checkpoint_seconds,
-    }
-    run_sweep((), folder, **options)  # no cell: it only refuses what is wrong, before anything is promised
+    options = RunOptions(num_workers, executor, scheduler, retry_failed, checkpoint_seconds)
+    open_store(folder)  # says what is wrong before anything is promised
     print_plan(sweep, folder, place, retry_failed=retry_failed)
     try:
-        report = run_sweep(sweep, folder, **options)
+        report = run_jobs(jobs_of([sweep]), folder, options, name=sweep.name)
     except KeyboardInterrupt:
         print_stop(sweep, spec, out)
         raise typer.Exit(130) from None
@@ -121,11 +79,11 @@ def run(
 
 def checked_workers(workers: int | None, executor: str, num_cells: int) -> int:
     """Return the number of local processes: no more than there are cells."""
-    from journeyman.checks import known_name, whole_number
+    from journeyman.checks import one_of, whole_number
     from journeyman.storage.workers import EXECUTORS
     from journeyman.threads import default_num_threads
 
-    known_name(executor, EXECUTORS, "an executor")
+    one_of(executor, EXECUTORS, "executor", "Leave it out for 'local'.")
     if workers is None:
         return min(default_num_threads(), num_cells)
     whole_number(workers, "the number of workers", 1, "Leave it out to use all cores.")
@@ -160,7 +118,7 @@ def print_stop(sweep: "Sweep", spec: Path, out: Path | None) -> None:
     num_begun = counts["begun"] + counts["running"]  # this process still holds the locks of its own
     typer.echo(
         f"Stopped. {counts['finished']} of {len(sweep.cells())} cells are finished, {num_begun} begun; all of it is "
-        f"kept in {folder}. Run the same command again to go on.",
+        f"kept in {folder}. Run the same command again to resume.",
         err=True,
     )
 
@@ -189,6 +147,3 @@ def report_record(report: "SweepReport") -> dict[str, Any]:
     from dataclasses import asdict
 
     return asdict(report) | {"failed": list(report.failed), "is_complete": report.is_complete}
-
-
-sweep_results.register(app)

@@ -1,9 +1,19 @@
-"""The example that `journeyman sweep init` writes: a small comparison, commented, ready to be changed."""
+"""`journeyman sweep init`: write a small comparison, commented, ready to be changed."""
 
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from journeyman.cli.sweep.opening import command
 from journeyman.errors import InputError
-from journeyman.storage.files import made_folder, whole_file
+
+HELP = """Write an example of a sweep, to change into your own.
+
+Every key is there, with a comment. It compares four methods on eight small grids, and runs as it is in about a \
+minute. A file that exists is never overwritten, unless you say --force.
+"""
+EPILOG = "Example: [bold]journeyman sweep init sweep.toml[/], then [bold]journeyman sweep run sweep.toml[/]."
 
 EXAMPLE = """\
 # A sweep for journeyman: every world x query x inference x acquisition x seed below is a cell, one simulated run.
@@ -48,12 +58,19 @@ delta = 0.1                  # chance of it that is acceptable
 """
 
 
-def write_sweep_example(path: Path, *, force: bool = False) -> None:
-    """Write the example to a file, in a folder that is made if need be; one that exists only if `force` says so."""
-    if path.exists() and not force:
+def init(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="Where to write.")] = Path("sweep.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
+) -> None:
+    """Write the example, and say what to do next."""
+    from journeyman.storage.files import made_folder, whole_file
+
+    if file.exists() and not force:
         raise InputError(
-            f"an example must go to a new file, got {str(path)!r}, which exists. Choose another, or --force."
+            f"an example must go to a new file, got {str(file)!r}, which exists. Choose another, or --force."
         )
-    made_folder(path.parent, "an example")
-    with whole_file(path, "an example") as temporary:
-        temporary.write_text(EXAMPLE.format(name=path), encoding="utf-8")
+    made_folder(file.parent, "an example")
+    with whole_file(file, "an example") as temporary:
+        temporary.write_text(EXAMPLE.format(name=file), encoding="utf-8")
+    typer.echo(f"Wrote {file}")
+    typer.echo(f"Next: {command('run', file, None)}")

@@ -1,0 +1,25 @@
+"""`journeyman sweep`: compare methods on many instances, and keep everything as it comes."""
+
+import typer
+
+from journeyman.cli.sweep import example, results, run
+
+HELP = """Run an experiment grid: worlds x acquisitions x inference x queries x seeds, on all cores or on a cluster.
+
+A sweep is a small TOML file. Every combination in it is a cell: one simulated run of so many answers. All methods \
+meet the same instances and the same expert. Stop it at any time, kill it, change the file, run it again: finished \
+cells are never repeated, and only what is missing is run.
+"""
+EPILOG = (
+    "Example: [bold]journeyman sweep init sweep.toml[/] writes a sweep to start from, "
+    "[bold]journeyman sweep run sweep.toml[/] runs it in about a minute, then "
+    "[bold]journeyman sweep table sweep.toml[/] and [bold]journeyman sweep plot sweep.toml[/] show what came out."
+)
+
+app = typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=HELP, epilog=EPILOG)
+app.command(help=example.HELP, epilog=example.EPILOG)(example.init)
+app.command("run", help=run.HELP, epilog=run.EPILOG)(run.run)
+app.command("resume", help=run.RESUME_HELP, epilog=run.RESUME_EPILOG)(run.run)
+app.command(help=results.STATUS_HELP, epilog=results.STATUS_EPILOG)(results.status)
+app.command(help=results.TABLE_HELP, epilog=results.TABLE_EPILOG)(results.table)
+app.command(help=results.PLOT_HELP, epilog=results.PLOT_EPILOG)(results.plot)
