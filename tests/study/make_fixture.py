@@ -5,7 +5,7 @@ from pathlib import Path
 
 from journeyman.demonstrations import Demonstration
 from journeyman.study import Study
-from journeyman.study.schema import SCHEMA_VERSION
+from journeyman.study.database import SCHEMA_VERSION
 from journeyman.worlds import make_world
 
 

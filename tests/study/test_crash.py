@@ -21,7 +21,8 @@ class Worker:
     """A process that forks children which answer questions."""
 
     def __init__(self):
-        environment = os.environ | {"PYTHONPATH": str(TESTS)}
+        places = [str(TESTS), os.environ.get("PYTHONPATH", "")]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))}
         command = [sys.executable, "-W", "ignore", str(Path(__file__).with_name("crash_worker.py"))]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
@@ -130,3 +131,30 @@ def test_two_processes_tell_at_once(worker, tmp_path):
         assert set(study.answers) == set(told)
         restored = ActiveLearner.restore(study.problem, study.settings, study.events, None, num_threads=1)
         assert study.scores().values.tolist() == restored.scores().values.tolist()
+
+
+@pytest.mark.parametrize("is_linked_first", [True, False])
+def test_two_processes_with_two_names_lose_nothing(worker, tmp_path, is_linked_first):
+    """By a hard link: a process that cannot see the other's journal is refused before it writes anything."""
+    path, link = tmp_path / "a.study", tmp_path / "b.study"
+    Study.create(path, tiny_problem(), num_threads=1, **SETTINGS).close()
+    if is_linked_first:
+        link.hardlink_to(path)
+    worker.start(path, tmp_path / "told-0", 30)
+    if not is_linked_first:
+        deadline = time.monotonic() + 60.0
+        while not (tmp_path / "told-0").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        link.hardlink_to(path)
+    worker.start(link, tmp_path / "told-1", 30)
+    worker.wait(), worker.wait()
+    told = [
+        int(line)
+        for index in range(2)
+        if (tmp_path / f"told-{index}").exists()
+        for line in (tmp_path / f"told-{index}").read_text().splitlines()
+    ]
+    link.unlink()
+    assert len(told) == (0 if is_linked_first else 30)
+    with Study.open(path, num_threads=1) as study:
+        assert set(study.answers) == set(told)

@@ -9,8 +9,8 @@ from study.tiny import SETTINGS, answer_one, answer_to, tiny_problem
 from journeyman.errors import StudyError
 from journeyman.learner import ActiveLearner
 from journeyman.study import Study
+from journeyman.study.database import APPLICATION_ID, SCHEMA_VERSION
 from journeyman.study.recovery import recover
-from journeyman.study.schema import APPLICATION_ID, SCHEMA_VERSION
 
 FIXTURES = Path(__file__).with_name("fixtures")
 
@@ -37,7 +37,7 @@ def test_promises_of_the_file(path):
         connection = study._log._connection
         pragmas = ("journal_mode", "synchronous", "foreign_keys", "application_id", "user_version")
         found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas]
-        assert found == ["wal", 2, 1, APPLICATION_ID, SCHEMA_VERSION]  # 2 is FULL
+        assert found == ["delete", 3, 1, APPLICATION_ID, SCHEMA_VERSION]  # 3 is EXTRA
 
 
 def test_tables_follow_events(path):
@@ -211,6 +211,117 @@ def test_studies_of_older_versions_open(fixture, tmp_path):
         assert replayed.posterior().num_samples == study.posterior().num_samples
         study.tell(study.pending[0], 0)
         assert study.certificate().status in ("holds", "undecided", "fails", "refused")
+
+
+def test_a_study_of_version_0_1_asks_what_it_asked_then(tmp_path):
+    """States and scores that version 0.1 gave; scores to within rounding that another order of sums may bring."""
+    path = tmp_path / "old.study"
+    path.write_bytes((FIXTURES / "schema-1.study").read_bytes())
+    with Study.open(path, num_threads=1) as study:
+        study.tell(study.pending[0], 0)
+        asked = []
+        for _ in range(3):
+            query = study.ask()
+            asked.append((query.state, query.score, query.visit))
+            study.tell(query, query.id % 5)
+        states, scores, visits = zip(*asked, strict=True)
+        assert (states, visits) == ((1, 0, 0), (1, 1, 2))
+        assert scores == pytest.approx((0.10768593076202948, 0.17724706039302063, 0.18090767538163166), rel=1e-9)
+
+
+def killed_study(folder):
+    """A study of version 0.1 whose process was killed: all but its first page is in the log."""
+    for name in ("wal.study", "wal.study-wal"):
+        (folder / name).write_bytes((FIXTURES / "killed" / name).read_bytes())
+    return folder / "wal.study"
+
+
+def test_answers_in_the_log_of_version_0_1_are_taken_over(tmp_path):
+    path = killed_study(tmp_path)
+    with Study.open(path, num_threads=1) as study:
+        assert {query: answer.steps[0][1] for query, answer in study.answers.items()} == {0: 1, 1: 4, 2: 2, 3: 0}
+        assert [query.state for query in study.queries] == [1, 0, 0, 1]
+        assert [query.visit for query in study.queries] == [0, 0, 1, 1]
+        answer_one(study)
+    assert [file.name for file in tmp_path.iterdir()] == ["wal.study"]  # one file again
+    with Study.open(path, num_threads=1) as again:
+        assert len(again.demonstrations) == 5
+
+
+def test_a_study_that_version_0_1_has_open_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("journeyman.study.database.CONVERSION_SECONDS", 0.2)
+    path = killed_study(tmp_path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("SELECT count(*) FROM events").fetchone()
+        with pytest.raises(StudyError, match=r"another process has it open, perhaps with version 0\.1"):
+            Study.open(path)
+        with Study.open(path, read_only=True, num_threads=1) as study:
+            assert len(study.demonstrations) == 4
+    with Study.open(path, num_threads=1) as study:
+        assert len(study.demonstrations) == 4
+
+
+def test_a_hard_link_is_read_but_not_written(path, tmp_path):
+    link = tmp_path / "link.study"
+    link.hardlink_to(path)
+    for name, other in ((path, link), (link, path)):
+        with pytest.raises(StudyError, match=f"Remove the other name: rm {other}"):
+            Study.open(name)
+        with Study.open(name, read_only=True, num_threads=1) as study:
+            assert len(study.demonstrations) == 5
+    link.unlink()
+    with Study.open(path, num_threads=1) as study:
+        answer_one(study)
+
+
+def test_a_hard_link_to_a_study_of_version_0_1_is_not_even_read(tmp_path):
+    """What was answered last may be in a log beside the other name."""
+    path = killed_study(tmp_path)
+    (tmp_path / "link.study").hardlink_to(path)
+    for read_only in (False, True):
+        with pytest.raises(StudyError, match="Remove the other name"):
+            Study.open(tmp_path / "link.study", read_only=read_only)
+
+
+def test_a_file_that_is_mounted_by_itself_is_read_but_not_written(tmp_path, monkeypatch):
+    path = tmp_path / "my maze.study"
+    with Study.create(path, tiny_problem(), num_threads=1, **SETTINGS) as study:
+        answer_one(study)
+    mounts = tmp_path / "mountinfo"
+    place = str(path).replace(" ", "\\040")
+    mounts.write_text(
+        f"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n99 22 8:1 /home/ada/maze.study {place} rw - ext4 /dev/sda1 rw\n"
+    )
+    monkeypatch.setattr("journeyman.study.database.MOUNTS", mounts)
+    with pytest.raises(StudyError, match="Mount its folder instead"):
+        Study.open(path)
+    with Study.open(path, read_only=True, num_threads=1) as study:
+        assert len(study.demonstrations) == 1
+    mounts.write_text(f"22 1 8:1 / {path.parent} rw - ext4 /dev/sda1 rw\n")
+    Study.open(path).close()
+
+
+def test_a_symbolic_link_is_no_other_name(path, tmp_path):
+    (tmp_path / "link.study").symlink_to(path)
+    with Study.open(path, num_threads=1) as study, Study.open(tmp_path / "link.study", num_threads=1) as other:
+        answer_one(study)
+        answer_one(other)
+        assert study.answers == other.answers
+
+
+def test_damaged_pages_of_snapshots_only_cost_time(path):
+    """Where SQLite itself cannot read a snapshot, everything is replayed."""
+    with Study.open(path, num_threads=1) as study:
+        expected = study.scores().values.tolist()
+        study.save_snapshot()
+        (root,) = study._log._connection.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'snapshots'"
+        ).fetchone()
+    data = bytearray(path.read_bytes())
+    data[(root - 1) * 4096 : root * 4096] = b"\xff" * 4096
+    path.write_bytes(data)
+    with Study.open(path, read_only=True, num_threads=1) as study:
+        assert study.scores().values.tolist() == expected
 
 
 def test_there_is_a_fixture_of_this_schema():

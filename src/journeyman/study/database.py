@@ -1,18 +1,82 @@
-"""Opening a study file, and transactions on it that are kept whole or not at all.
+"""The study file: its tables, how it is opened, and transactions that are kept whole or not at all.
 
-The file is SQLite with a write-ahead log and synchronous FULL: what a transaction committed survives kill -9 and, as
-far as the disk keeps its promises, loss of power.
+The file is SQLite with a rollback journal and synchronous EXTRA: what a transaction committed survives kill -9 and, as
+far as the disk keeps its promises, loss of power. There is no write-ahead log, since two processes that see one file by
+two names (a hard link, a single file mounted into a container) would have two logs, and each would lose what the other
+wrote. A journal that a crash leaves behind has the same weakness, so a file with several names is not written at all.
+
+Events are the truth, and are only ever added. Queries and demonstrations follow from them; they are kept as tables for
+people who look with SQL, and as a second copy.
 """
 
+import os
+import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from journeyman.errors import JourneymanError, StudyError
-from journeyman.study.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+
+APPLICATION_ID = 0x6A6D7374  # "jmst"
+
+FIRST_SCHEMA = """
+CREATE TABLE problem (
+    id INTEGER PRIMARY KEY CHECK (id = 0),
+    facts TEXT NOT NULL,
+    arrays BLOB NOT NULL
+);
+CREATE TABLE settings (
+    id INTEGER PRIMARY KEY CHECK (id = 0),
+    record TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    created_by TEXT NOT NULL
+);
+CREATE TABLE events (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    recorded_at TEXT NOT NULL,
+    checksum TEXT NOT NULL
+);
+CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON events
+    BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;
+CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events
+    BEGIN SELECT RAISE(ABORT, 'events are only ever added'); END;
+CREATE TABLE queries (
+    id INTEGER PRIMARY KEY,
+    event_number INTEGER NOT NULL REFERENCES events (number),
+    state INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    length INTEGER,
+    score REAL,
+    text TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('waiting', 'done', 'failed', 'abandoned'))
+);
+CREATE TABLE demonstrations (
+    answer TEXT PRIMARY KEY,
+    event_number INTEGER NOT NULL REFERENCES events (number),
+    query_id INTEGER REFERENCES queries (id),
+    record TEXT NOT NULL,
+    undone_by INTEGER REFERENCES events (number)
+);
+CREATE TABLE snapshots (
+    event_number INTEGER PRIMARY KEY,
+    written_by TEXT NOT NULL,
+    facts TEXT NOT NULL,
+    arrays BLOB NOT NULL
+);
+"""
+
+# `user_version` counts the migrations that a file has gone through: migration i brings it from i to i + 1. Never change
+# one that was released: add another. The second changes no table: it keeps version 0.1 from turning the log on again.
+MIGRATIONS: tuple[str, ...] = (FIRST_SCHEMA, "")
+SCHEMA_VERSION = len(MIGRATIONS)
 
 BUSY_SECONDS = 60.0
+CONVERSION_SECONDS = 5.0  # that others may keep a study of version 0.1 busy
+MOUNTS = Path("/proc/self/mountinfo")
 RECOVER = "Copy what can be read into a new study: journeyman study recover {path} NEW.study"
 
 
@@ -45,24 +109,98 @@ def open_file(path: Path, *, is_read_only: bool = False) -> sqlite3.Connection:
         raise StudyError(
             f"{str(path)!r} must be a study, got an empty file: its making was interrupted. Delete it and make it anew."
         )
+    aliases = several_names(path)
+    if aliases is not None and (not is_read_only or _has_log(path)):
+        raise StudyError(f"{aliases} Nothing was changed.")
     connection = _connected(path, is_read_only=is_read_only)
+    try:
+        _check_kind(connection, path)
+        return connection if is_read_only else _prepared(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file that is no study, or one of a newer version."""
     with explained(path):
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID and (application or version or _has_tables(connection)):
-        connection.close()
+        has_tables = connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None
+    if application != APPLICATION_ID and (application or version or has_tables):
         raise StudyError(f"{str(path)!r} must be a study, got another kind of SQLite file. Check the path.")
     if version > SCHEMA_VERSION:
-        connection.close()
         raise StudyError(
             f"{str(path)!r} must be a study of schema {SCHEMA_VERSION} or older, got {version}, from a newer version. "
             "Update journeyman: pip install --upgrade journeyman"
         )
-    return connection if is_read_only else _prepared(connection, path)
 
 
-def _has_tables(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None
+def several_names(path: Path) -> str | None:
+    """Say why a study must not be written under this name, and what to do, or return None if it has but one.
+
+    A journal lies beside the name by which a file was opened: a process that opens it by another name cannot see it.
+    """
+    found = path.resolve()
+    if found.stat().st_nlink > 1:
+        others = [
+            other for other in found.parent.iterdir() if other != found and other.is_file() and other.samefile(found)
+        ]
+        which = f"rm {others[0]}" if others else f"find / -samefile {found} lists them"
+        return (
+            f"a study must have one name to be written, got {str(path)!r}, which is hard-linked: what is written by "
+            f"one name can be lost under another. Remove the other name: {which}"
+        )
+    if str(found) in _mount_points():
+        return (
+            f"the folder of a study must be shared, not the file alone, got {str(path)!r}, which is mounted by itself: "
+            "its journal cannot be seen from outside, so that answers can be lost. Mount its folder instead."
+        )
+    return None
+
+
+def _mount_points() -> set[str]:
+    """Return what is mounted, as far as the system tells."""
+    try:
+        lines = MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return set()
+    places = [line.split(b" ")[4] for line in lines if line.count(b" ") > 4]
+    return {os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), place)) for place in places}
+
+
+def _has_log(path: Path) -> bool:
+    """Whether a file is in the mode of version 0.1, in which what was written last may lie in its log."""
+    with path.open("rb") as file:
+        return file.read(20)[18:] == b"\x02\x02"
+
+
+def _is_left_over(path: Path, suffix: str) -> bool:
+    found = path.with_name(path.name + suffix)
+    return found.exists() and found.stat().st_size > 0
+
+
+def _use_journal(connection: sqlite3.Connection, path: Path) -> None:
+    """Move what a write-ahead log holds into the file and end the log; nobody else may have the file open for that."""
+    if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        return
+    connection.execute("PRAGMA busy_timeout = 0")
+    deadline = time.monotonic() + CONVERSION_SECONDS
+    while True:
+        try:
+            if connection.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",):
+                break
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) and "busy" not in str(error):
+                raise
+        if time.monotonic() > deadline:
+            raise StudyError(
+                f"the study {str(path)!r} must be closed everywhere to be brought up to date once, but another process "
+                "has it open, perhaps with version 0.1 of journeyman. Close it there, then do this again. Nothing is "
+                "lost."
+            )
+        time.sleep(0.05)
+    connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
 
 
 def _connected(path: Path, *, is_read_only: bool) -> sqlite3.Connection:
@@ -72,8 +210,12 @@ def _connected(path: Path, *, is_read_only: bool) -> sqlite3.Connection:
         try:
             return _connection(address, "ro" if is_read_only else "rw")
         except sqlite3.OperationalError:
-            log = path.with_name(path.name + "-wal")
-            if not is_read_only or (log.exists() and log.stat().st_size > 0):
+            if is_read_only and _is_left_over(path, "-journal"):
+                raise StudyError(
+                    f"the study {str(path)!r} must be put right once, since a process was stopped while it wrote. Open "
+                    f"it where it can be written: journeyman study status {path}"
+                ) from None
+            if not is_read_only or _is_left_over(path, "-wal"):
                 raise
         return _connection(address, "ro&immutable=1")
 
@@ -85,7 +227,7 @@ def _connection(address: str, mode: str) -> sqlite3.Connection:
     )
     try:
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA synchronous = FULL")  # reads the file, and so fails where no lock can be taken
+        connection.execute("PRAGMA synchronous = EXTRA")  # reads the file, and so fails where no lock can be taken
         connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
     except BaseException:
         connection.close()
@@ -94,9 +236,9 @@ def _connection(address: str, mode: str) -> sqlite3.Connection:
 
 
 def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
-    """Switch the write-ahead log on, and run the migrations that are missing, each in its own transaction."""
+    """Turn a write-ahead log into a journal, and run the migrations that are missing, each in its own transaction."""
     with explained(path):
-        connection.execute("PRAGMA journal_mode = WAL")
+        _use_journal(connection, path)
         while True:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version >= SCHEMA_VERSION:

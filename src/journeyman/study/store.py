@@ -2,6 +2,7 @@
 
 import hashlib
 import sqlite3
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -139,13 +140,9 @@ def write_snapshot(connection: sqlite3.Connection, event_number: int, snapshot: 
 def read_snapshots(connection: sqlite3.Connection) -> list[tuple[int, dict[str, Any]]]:
     """Return the snapshots that can be used, newest first: those of this version, and whole."""
     usable = []
-    rows = connection.execute(
-        "SELECT event_number, facts, arrays FROM snapshots WHERE written_by = ? ORDER BY event_number DESC",
-        (program_version(),),
-    )
-    for event_number, facts, arrays in rows:
-        try:
-            usable.append((event_number, join_snapshot(facts, arrays)))
-        except StudyError:
-            continue  # events hold everything; a damaged snapshot only costs time
+    select = "SELECT event_number, facts, arrays FROM snapshots WHERE written_by = ? ORDER BY event_number DESC"
+    with suppress(sqlite3.Error):  # events hold everything; a damaged snapshot only costs time
+        for event_number, facts, arrays in connection.execute(select, (program_version(),)):
+            with suppress(StudyError):
+                usable.append((event_number, join_snapshot(facts, arrays)))
     return usable

@@ -66,7 +66,7 @@ class Study:
             return cls(connection, path, num_threads=num_threads, is_read_only=False)
         except BaseException:
             connection.close()
-            for suffix in ("", "-wal", "-shm"):
+            for suffix in ("", "-journal"):
                 path.with_name(path.name + suffix).unlink(missing_ok=True)
             raise
 
