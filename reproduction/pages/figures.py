@@ -138,8 +138,8 @@ def _inference_pictures(name: str, smc: DataFrame, chains: DataFrame) -> Iterato
         yield Picture(
             f"{name}-inference",
             f"**{TITLES[name]}: `smc` beside Markov chains of the paper's lengths (n = {num_instances(common)}).** "
-            "Each column is a method. Single runs part as soon as one query differs; what to see is whether one line lies above the "
-            "other all the way.",
+            "Each column is a method. Single runs part as soon as one query differs; what to see is whether one line "
+            "lies above the other all the way.",
             lambda: inference_figure(common, paper_options(common)),
         )
 
