@@ -22,7 +22,7 @@ from numpy.random import default_rng
 from pandas import DataFrame, concat, read_parquet
 from rich.progress import track
 
-from journeyman import ActiveLearner, Normal, Problem, World, evaluate_policy, infer, occupancy
+from journeyman import ActiveLearner, Normal, Problem, World, evaluate_policy, infer, occupancy, simulate
 from journeyman.apprentice.failures import failures_of
 from journeyman.apprentice.policies import expected_return
 from journeyman.demonstrations import Demonstration
@@ -108,14 +108,10 @@ def run_again(cell: Cell, states: list[int]) -> dict[str, float]:
     """Return the belief after a whole run with these other answers."""
     world = cell.make_world()
     learner = ActiveLearner.from_settings(world.problem, cell.settings(), num_threads=1)
-    given: list[Demonstration] = []
-    for _ in states:
-        query = learner.ask()
-        visit = sum(item.start_state == query.state for item in given)
-        given.append(answer(world, query.state, cell.expert_seed + 1, visit, query.id))
-        learner.tell(query, given[-1])
+    expert = world.make_expert(cell.expert_seed + 1)
+    simulate(learner, expert, len(states), stop_when_finished=False, progress=False)
     policy = expected_return(learner.posterior())
-    return judged(world, learner.posterior(), policy) | worst_choice(world, policy, given)
+    return judged(world, learner.posterior(), policy) | worst_choice(world, policy, list(learner.demonstrations))
 
 
 def put_right(cell: Cell, states: list[int]) -> dict[str, float]:

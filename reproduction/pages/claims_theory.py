@@ -94,9 +94,9 @@ def start_claim(before: StartSummary, after: Sequence[StartSummary]) -> Claim:
             decided(telling == 0.0),
         ),
     )
-    frame = DataFrame(
-        [{**item._asdict(), "jail_information": without_rounding(item.jail_information)} for item in everyone]
-    )
+    frame = DataFrame([item._asdict() for item in everyone])
+    for name in ("jail_information", "least_information", "entropy_information"):
+        frame[name] = frame[name].map(without_rounding)
     table = NumberTable(
         "claim-11-starts",
         "The best start by Reward-EIG, before any demonstration (first row, the same for all seeds) and after one",
@@ -110,7 +110,7 @@ def start_claim(before: StartSummary, after: Sequence[StartSummary]) -> Claim:
             "bottom right": "is_corner",
             "fenced in": "is_fenced",
             "action entropy asks": "entropy_start",
-            "nats there": lambda row: short(without_rounding(row["entropy_information"])),
+            "nats there": "entropy_information",
         },
     )
     note = (

@@ -3,6 +3,7 @@ import json
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ from typer.testing import CliRunner
 from journeyman.cli import app as cli
 from journeyman.cli.demo import NEXT_STEPS, Progress, demo
 from journeyman.errors import InputError
+from journeyman.learner import StepRecord
 from journeyman.report.learning.comparison import Turn
-from journeyman.report.learning.summary import Point
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +72,10 @@ def test_commands_to_try_next_exist():
 def test_a_terminal_gets_one_table_that_grows():
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=80)
+    belief = StepRecord(-1, "start", (), None, None, 0, None, None, 0.7, 4.8, 0.0, None)
     with Progress(console, ["one", "two"]) as progress:
-        progress.show(Turn("one", 0, None, Point(0, 0.7, 4.8, None), False))
-        progress.show(Turn("one", 1, 21, Point(1, 0.001, 0.5, None), True))
+        progress.show(Turn("one", 0, None, belief, 4.0, False))
+        progress.show(Turn("one", 1, 21, replace(belief, failure_chance=0.001, expected_regret=0.5), 0.4, True))
         table = progress.table()
     plain = Console(file=io.StringIO(), width=80)
     plain.print(table)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from journeyman.acquisition.information import state_information
 from journeyman.acquisition.partition import Partition, each_sample
 from journeyman.acquisition.policies import kernel_policies, own_weights
-from journeyman.acquisition.registry import check_acquisition_options, rate
+from journeyman.acquisition.registry import ACQUISITIONS, check_acquisition_options, rate
 from journeyman.acquisition.scores import Rating, ScoringContext, best_of
 from journeyman.acquisition.scoring import checked_context, checked_costs, weight_warnings
 from journeyman.acquisition.trajectories import grow_from, trajectory_information, tree_uniforms
@@ -32,13 +32,14 @@ class Batch:
     """Queries chosen together.
 
     states `[k]` in the order in which they were chosen; gains `[k]`: what each is expected to add to those before it
-    (and to the pending ones), per unit of cost where costs were given; warnings: what is doubtful.
+    (and to the pending ones), per unit of cost where costs were given; warnings: what is doubtful; unit: of the gains.
     """
 
     name: str
     states: IntArray
     gains: FloatArray
     warnings: tuple[str, ...] = ()
+    unit: str = ""
 
 
 class Histories(NamedTuple):
@@ -106,7 +107,8 @@ def choose_batch(
         states.append(int(context.states[best]))
         gains.append(float(values[best] / prices[best]))
         histories = answered(posterior, context, histories, states[-1], step)
-    return Batch(acquisition, np.array(states), np.array(gains), (*weight_warnings(posterior), *rating.warnings))
+    warnings = (*weight_warnings(posterior), *rating.warnings)
+    return Batch(acquisition, np.array(states), np.array(gains), warnings, ACQUISITIONS.find(used).unit)
 
 
 def expected_values(

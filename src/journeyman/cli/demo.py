@@ -148,12 +148,12 @@ def chance_words(turn: "Turn") -> str:
     """Return the chance of too much regret."""
     from journeyman.wording import percent
 
-    return "?" if turn.point.failure_chance is None else percent(turn.point.failure_chance)
+    return "?" if turn.belief.failure_chance is None else percent(turn.belief.failure_chance)
 
 
 def regret_words(turn: "Turn") -> str:
     """Return the expected regret."""
-    return "?" if turn.point.expected_regret is None else f"{turn.point.expected_regret:.2g}"
+    return "?" if turn.belief.expected_regret is None else f"{turn.belief.expected_regret:.2g}"
 
 
 def conclude(console: "Console", comparison: "Comparison") -> None:
@@ -183,10 +183,9 @@ def write_results(comparison: "Comparison", folder: Path) -> None:
     best = comparison.summaries[comparison.finished_first or next(iter(comparison.summaries))]
     certificate = best.confirmation or best.certificate
     (folder / "certificate.json").write_text(f"{certificate.to_json()}\n", encoding="utf-8")
-    courses = {name: summary.course for name, summary in comparison.summaries.items()}
     try:
         figures = {
-            "progress": progress_figure(courses, EPSILON, DELTA),
+            "progress": progress_figure(comparison.summaries),
             "reward-posterior": reward_figure(best),
             "apprentice": apprentice_figure(best),
             **{f"scores-{LEARNERS[name]}": score_map_figure(item) for name, item in comparison.summaries.items()},

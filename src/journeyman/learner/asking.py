@@ -59,12 +59,13 @@ def choose(
             "best": float(found.values[state]),
             "median": float(np.median(asked)),
             "num_queries": 1,
+            "unit": found.unit,
         }
         return Chosen((state,), (float(found.values[state]),), summary, found.warnings)
     options = _options(settings, event_number, num_threads)
     batch = choose_batch(_askable(posterior, abandoned), settings.acquisition, k, pending=pending, rng=rng, **options)
     gains = tuple(batch.gains.tolist())
-    summary = {"best": gains[0], "median": None, "num_queries": k}
+    summary = {"best": gains[0], "median": None, "num_queries": k, "unit": batch.unit}
     return Chosen(tuple(batch.states.tolist()), gains, summary, batch.warnings)
 
 

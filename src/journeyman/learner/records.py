@@ -103,7 +103,8 @@ class StepRecord:
     query
         The query that was answered, or whose answer was taken back; None for attached data.
     scores
-        Of the ask that led here: "best", "median" (None where several were chosen together), "num_queries".
+        Of the ask that led here: "best", "median" (None where several were chosen together), "num_queries",
+        and the "unit" of both (missing where version 0.1 wrote it).
     num_demonstrations
         Behind the posterior after this step.
     entropy, entropy_method

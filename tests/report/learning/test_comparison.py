@@ -29,7 +29,8 @@ def test_learners_take_turns_until_they_are_finished(compared):
         own = [turn for turn in seen if turn.name == name]
         assert [turn.step for turn in own] == list(range(len(own)))
         assert [turn.state for turn in own[1:]] == [query.state for query in learner.queries]
-        assert comparison.summaries[name].course == tuple(turn.point for turn in own)
+        assert comparison.summaries[name].course == tuple(turn.belief for turn in own)
+        assert comparison.summaries[name].true_regrets == tuple(turn.true_regret for turn in own)
     assert comparison.finished_first == "pac_eig"
     assert [turn.is_finished for turn in seen if turn.name == "pac_eig"][-2:] == [False, True]
 
@@ -38,10 +39,11 @@ def test_action_entropy_asks_in_the_jail_and_learns_nothing(compared):
     comparison, learners, _ = compared
     assert {query.state for query in learners["action_entropy"].queries} == {30}
     assert comparison.idle_queries == {"pac_eig": 0, "action_entropy": 4}
-    first, *later = comparison.summaries["action_entropy"].course
-    assert all(point.failure_chance == pytest.approx(first.failure_chance) for point in later)
-    assert all(point.true_regret == first.true_regret > 1.0 for point in later)
-    assert comparison.summaries["pac_eig"].course[-1].true_regret < 2.0
+    vain = comparison.summaries["action_entropy"]
+    first, *later = vain.course
+    assert all(step.failure_chance == pytest.approx(first.failure_chance) for step in later)
+    assert all(regret == vain.true_regrets[0] > 1.0 for regret in vain.true_regrets)
+    assert comparison.summaries["pac_eig"].true_regrets[-1] < 2.0
 
 
 def test_sentences_say_who_finished_and_who_asked_in_vain(compared):

@@ -1,6 +1,7 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from report.html_checks import checked_page
@@ -88,7 +89,7 @@ def test_large_pictures_become_png(monkeypatch):
 
 def test_figures_show_the_numbers():
     summary = grid_summary()
-    figure = learning_figures.progress_figure({"a": summary.course, "b": summary.course[:2]}, 0.1, 0.2)
+    figure = learning_figures.progress_figure({"a": summary, "b": replace(summary, course=summary.course[:2])})
     chances, regrets, entropies = figure.axes
     assert chances.lines[0].get_ydata().tolist() == [point.failure_chance for point in summary.course]
     assert regrets.lines[1].get_ydata().tolist() == [point.expected_regret for point in summary.course[:2]]

@@ -1,17 +1,18 @@
 """Learners side by side in one simulated world: they take turns, and meet the same expert."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from journeyman.checks import whole_number
 from journeyman.errors import InputError
-from journeyman.learner import ActiveLearner, simulate
+from journeyman.learner import Learner, StepRecord
+from journeyman.learner.simulate import answered_steps
 from journeyman.report.drawing.marks import states_without_preference
 from journeyman.report.learning.sentences import short_place
-from journeyman.report.learning.summary import LearningSummary, Point, point_now, summarise_learning
+from journeyman.report.learning.summary import LearningSummary, summarise_learning
 from journeyman.report.world.summary import summarise_world
 from journeyman.wording import counted
 from journeyman.worlds import World
@@ -23,7 +24,8 @@ class Turn(NamedTuple):
     name: str
     step: int
     state: int | None
-    point: Point
+    belief: StepRecord
+    true_regret: float
     is_finished: bool
 
 
@@ -32,7 +34,7 @@ class Comparison:
     """Learners that have taken turns.
 
     summaries
-        One per learner, by name; their courses hold the true regret too.
+        One per learner, by name, with true regrets.
     turns
         All turns, in order.
     idle_queries
@@ -54,7 +56,7 @@ class Comparison:
 
 def compare(
     world: World,
-    learners: Mapping[str, ActiveLearner],
+    learners: Mapping[str, Learner],
     steps: int,
     *,
     seed: int = 0,
@@ -78,23 +80,26 @@ def compare(
 
     def take(name: str, step: int) -> None:
         learner = learners[name]
-        state = learner.queries[-1].state if step else None
-        turns.append(Turn(name, step, state, point_now(learner, world), learner.is_finished()))
+        belief, regret = learner.history()[-1], world.regret(learner.apprentice())
+        state = None if belief.query is None else belief.query.state
+        turns.append(Turn(name, step, state, belief, regret, learner.is_finished()))
         if on_turn is not None:
             on_turn(turns[-1])
 
+    expert = world.make_expert(seed)
+    loops = {name: answered_steps(learner, expert) for name, learner in learners.items()}
     for name in learners:
         take(name, 0)
     for step in range(1, steps + 1):
         for name, learner in learners.items():
             if not learner.is_finished():
-                simulate(learner, world.make_expert(seed), 1, stop_when_finished=False, progress=False)
+                next(loops[name])
                 take(name, step)
     title = f"{world.name}, seed {world.seed}"
-    summaries = {}
-    for name, learner in learners.items():
-        course = tuple(turn.point for turn in turns if turn.name == name)
-        summaries[name] = replace(summarise_learning(learner, title, start=course[0]), course=course)
+    summaries = {
+        name: summarise_learning(learner, title, [turn.true_regret for turn in turns if turn.name == name])
+        for name, learner in learners.items()
+    }
     is_idle = states_without_preference(world.problem.mdp, summarise_world(world).optimal)
     idle = {name: sum(bool(is_idle[query.state]) for query in learner.queries) for name, learner in learners.items()}
     return Comparison(world, summaries, tuple(turns), idle)
@@ -107,16 +112,15 @@ def comparison_sentences(comparison: Comparison) -> tuple[str, ...]:
 
 def _outcome(comparison: Comparison, name: str) -> str:
     summary = comparison.summaries[name]
-    mdp, last = summary.problem.mdp, summary.course[-1]
+    mdp = summary.problem.mdp
     count = summary.num_demonstrations
     answers = counted(count, "answer")
     text = (
         f"{name} is finished after {answers}: its certificate holds"
         if summary.is_finished
-        else (f"{name} has no certificate after {answers}")
+        else f"{name} has no certificate after {answers}"
     )
-    if last.true_regret is not None:
-        text += f", and its policy truly loses {last.true_regret:.2g} of the return"
+    text += f", and its policy truly loses {summary.true_regrets[-1]:.2g} of the return"
     states, times = np.unique([item.query.state for item in summary.asked], return_counts=True)
     idle = comparison.idle_queries[name]
     if count and idle:

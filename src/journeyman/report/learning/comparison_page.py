@@ -66,8 +66,6 @@ def listed_names(comparison: Comparison) -> str:
 
 def race_section(comparison: Comparison) -> Markup:
     """Return how the learners did, turn by turn."""
-    first = next(iter(comparison.summaries.values())).settings
-    courses = {name: summary.course for name, summary in comparison.summaries.items()}
     maps = [
         picture(
             partial(score_map_figure, summary),
@@ -81,7 +79,7 @@ def race_section(comparison: Comparison) -> Markup:
         "Side by side",
         bullets(comparison_sentences(comparison)),
         picture(
-            lambda: progress_figure(courses, first.epsilon, first.delta),
+            lambda: progress_figure(comparison.summaries),
             alt=" ".join(comparison_sentences(comparison)),
             caption=f"{LINES} The true regret is known here because the expert is simulated.",
         ),
@@ -99,12 +97,12 @@ def turn_table(comparison: Comparison) -> Markup:
     by_step: dict[int, dict[str, list[str]]] = {}
     for turn in comparison.turns:
         place = "nothing yet" if turn.state is None else short_place(mdp, turn.state)
-        point = turn.point
+        belief = turn.belief
         by_step.setdefault(turn.step, {})[turn.name] = [
             f"{place}; finished" if turn.is_finished else place,
-            "?" if point.failure_chance is None else percent(point.failure_chance),
-            "?" if point.expected_regret is None else f"{point.expected_regret:.2g}",
-            "?" if point.true_regret is None else f"{point.true_regret:.2g}",
+            "?" if belief.failure_chance is None else percent(belief.failure_chance),
+            "?" if belief.expected_regret is None else f"{belief.expected_regret:.2g}",
+            f"{turn.true_regret:.2g}",
         ]
     rows = [
         [step, *(cell for name in comparison.summaries for cell in entries.get(name, ["", "", "", ""]))]

@@ -9,7 +9,7 @@ from journeyman.extras import require
 from journeyman.report.drawing.cells import MOVE, STAY, add_legend, has_marks, make_figure, plain
 from journeyman.report.drawing.maps import posterior_map, state_map
 from journeyman.report.learning.reward import ParameterKnowledge
-from journeyman.report.learning.summary import LearningSummary, Point
+from journeyman.report.learning.summary import LearningSummary
 from journeyman.report.scores.score_map import draw_scores, scaled_scores, unit_words
 from journeyman.types import FloatArray
 
@@ -24,21 +24,23 @@ MAX_PARAMETERS = 40
 SMALLEST = 1e-4  # regrets below it are drawn here: a logarithm has no place for 0
 
 
-def progress_figure(courses: Mapping[str, Sequence[Point]], epsilon: float, delta: float) -> "Figure":
+def progress_figure(summaries: Mapping[str, LearningSummary]) -> "Figure":
     """Return how beliefs changed, a line per learner: chance of too much regret, regret, and entropy if it is known."""
-    has_entropy = any(point.entropy is not None for course in courses.values() for point in course)
+    first = next(iter(summaries.values())).settings
+    epsilon, delta = first.epsilon, first.delta
+    has_entropy = any(step.entropy is not None for summary in summaries.values() for step in summary.course)
+    has_truth = any(summary.true_regrets for summary in summaries.values())
     figure = _new_figure(4.2 * (3 if has_entropy else 2), 3.6)
     axes = figure.subplots(1, 3 if has_entropy else 2)
-    for index, (name, course) in enumerate(courses.items()):
+    for index, (name, summary) in enumerate(summaries.items()):
+        course = summary.course
         style: dict[str, Any] = {"color": COLOURS[index % 4], "marker": MARKERS[index % 4], "markersize": 4}
-        _line(axes[0], [point.failure_chance for point in course], label=plain(name), **style)
-        _line(axes[1], [_floored(point.expected_regret) for point in course], **style)
-        truth = [_floored(point.true_regret) for point in course]
-        if any(value is not None for value in truth):
-            hollow = style | {"linestyle": ":", "markerfacecolor": "white"}
-            _line(axes[1], truth, **hollow)
+        _line(axes[0], [step.failure_chance for step in course], label=plain(name), **style)
+        _line(axes[1], [_floored(step.expected_regret) for step in course], **style)
+        hollow = style | {"linestyle": ":", "markerfacecolor": "white"}
+        _line(axes[1], [_floored(regret) for regret in summary.true_regrets], **hollow)
         if has_entropy:
-            _line(axes[2], [point.entropy for point in course], **style)
+            _line(axes[2], [step.entropy for step in course], **style)
     axes[0].axhline(delta, color="0.4", linewidth=1, linestyle="--")
     axes[0].annotate("delta", (1.0, delta), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
     axes[0].set_ylim(-0.03, 1.03)
@@ -46,7 +48,6 @@ def progress_figure(courses: Mapping[str, Sequence[Point]], epsilon: float, delt
     axes[1].set_yscale("log")
     axes[1].axhline(epsilon, color="0.4", linewidth=1, linestyle="--")
     axes[1].annotate("epsilon", (1.0, epsilon), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
-    has_truth = any(point.true_regret is not None for course in courses.values() for point in course)
     axes[1].set_title("regret: expected, and true (dotted)" if has_truth else "expected regret", fontsize=10)
     if has_entropy:
         axes[2].set_title("entropy of the belief (nats)", fontsize=10)
@@ -54,8 +55,8 @@ def progress_figure(courses: Mapping[str, Sequence[Point]], epsilon: float, delt
         ax.set_xlabel("step")
         ax.xaxis.set_major_locator(require("matplotlib.ticker", "plot").MaxNLocator(integer=True))
         ax.grid(alpha=0.25)
-    if len(courses) > 1:
-        figure.legend(loc="outside lower center", ncols=len(courses), fontsize=9, frameon=False)
+    if len(summaries) > 1:
+        figure.legend(loc="outside lower center", ncols=len(summaries), fontsize=9, frameon=False)
     return figure
 
 

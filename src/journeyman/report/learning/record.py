@@ -8,6 +8,8 @@ from journeyman.report.learning.sentences import limits, open_parameters, verdic
 from journeyman.report.learning.summary import LearningSummary
 from journeyman.report.world.summary import without_nonfinite
 
+COURSE = ("num_demonstrations", "failure_chance", "expected_regret", "entropy")
+
 
 def learning_record(summary: LearningSummary) -> dict[str, Any]:
     """Return all numbers of a report as plain data for JSON; None for what is infinite or unknown."""
@@ -31,7 +33,11 @@ def learning_record(summary: LearningSummary) -> dict[str, Any]:
             }
             for item in summary.asked
         ],
-        "course": [point._asdict() for point in summary.course],
+        "course": [
+            {name: getattr(step, name) for name in COURSE}
+            | {"true_regret": summary.true_regrets[i] if summary.true_regrets else None}
+            for i, step in enumerate(summary.course)
+        ],
         "apprentice": summary.apprentice.tolist(),
         "certainty": [
             {

@@ -4,7 +4,7 @@ from journeyman.report.html.page import Markup, folded_table, paragraph, section
 from journeyman.report.html.pictures import picture
 from journeyman.report.learning.figures import SMALLEST, progress_figure, score_map_figure
 from journeyman.report.learning.sentences import answer_words, change_sentence, goal_sentence, place_words
-from journeyman.report.learning.summary import LearningSummary, Point
+from journeyman.report.learning.summary import LearningSummary
 from journeyman.wording import counted, percent
 
 LINES = (
@@ -45,35 +45,34 @@ def asked_section(summary: LearningSummary) -> Markup:
 
 def course_section(summary: LearningSummary) -> Markup:
     """Return how the belief changed with every answer."""
-    settings = summary.settings
     return section(
         "course",
         "How the belief changed",
         paragraph(change_sentence(summary)),
         picture(
-            lambda: progress_figure({settings.acquisition: summary.course}, settings.epsilon, settings.delta),
+            lambda: progress_figure({summary.settings.acquisition: summary}),
             alt=f"Lines over the steps. {change_sentence(summary)}",
             caption=LINES,
         ),
-        course_table(summary.course, settings.epsilon),
+        course_table(summary),
     )
 
 
-def course_table(course: tuple[Point, ...], epsilon: float) -> Markup:
+def course_table(summary: LearningSummary) -> Markup:
     """Return the numbers behind the lines."""
-    has_truth = any(point.true_regret is not None for point in course)
-    header = ["step", "answers", f"chance of a regret of {epsilon:.4g} or more", "expected regret", "entropy (nats)"]
-    header += ["true regret"] if has_truth else []
+    truths = summary.true_regrets
+    chance = f"chance of a regret of {summary.settings.epsilon:.4g} or more"
+    header = ["step", "answers", chance, "expected regret", "entropy (nats)", *(["true regret"] if truths else [])]
     rows = [
         [
-            step,
-            point.num_demonstrations,
-            "?" if point.failure_chance is None else percent(point.failure_chance),
-            "?" if point.expected_regret is None else f"{point.expected_regret:.3g}",
-            "?" if point.entropy is None else f"{point.entropy:.2f}",
-            *(["?" if point.true_regret is None else f"{point.true_regret:.3g}"] if has_truth else []),
+            number,
+            step.num_demonstrations,
+            "?" if step.failure_chance is None else percent(step.failure_chance),
+            "?" if step.expected_regret is None else f"{step.expected_regret:.3g}",
+            "?" if step.entropy is None else f"{step.entropy:.2f}",
+            *([f"{truths[number]:.3g}"] if truths else []),
         ]
-        for step, point in enumerate(course)
+        for number, step in enumerate(summary.course)
     ]
     caption = "The belief before any answer, and after each step: an answer that came, or was taken back."
     return folded_table(header, rows, caption, numeric=range(len(header)))

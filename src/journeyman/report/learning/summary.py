@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from journeyman.acquisition import ACQUISITIONS, Acquisition, Scores
 from journeyman.apprentice import Certificate
-from journeyman.apprentice.failures import failures_of
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
-from journeyman.inference import posterior_entropy
 from journeyman.inference.posterior import Posterior
-from journeyman.learner import ActiveLearner, LearnerSettings, Query
+from journeyman.learner import Learner, LearnerSettings, Query, StepRecord
 from journeyman.problem import Problem
 from journeyman.report.learning.identifiability import Identifiability, identifiability
 from journeyman.report.learning.reward import (
@@ -26,17 +24,6 @@ from journeyman.report.learning.reward import (
 )
 from journeyman.types import IntArray
 from journeyman.wording import plain_number
-from journeyman.worlds import World
-
-
-class Point(NamedTuple):
-    """The belief after some answers, as numbers to plot; None where one is not known."""
-
-    num_demonstrations: int
-    failure_chance: float | None
-    expected_regret: float | None
-    entropy: float | None
-    true_regret: float | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +49,9 @@ class LearningSummary:
     num_attached
         Demonstrations that count without having been asked for.
     course
-        How the belief changed: before any answer, then after each step.
+        How the belief changed: the learner's history, which begins before any answer.
+    true_regrets
+        Of the apprentice after each step of the course, where the truth is known; else empty.
     scores
         What the next question would be worth in each state; None if no state may be asked about.
     apprentice
@@ -84,7 +73,8 @@ class LearningSummary:
     asked: tuple[Asked, ...]
     num_attached: int
     num_undone: int
-    course: tuple[Point, ...]
+    course: tuple[StepRecord, ...]
+    true_regrets: tuple[float, ...]
     scores: Scores | None
     apprentice: IntArray
     certificate: Certificate
@@ -108,17 +98,9 @@ class LearningSummary:
         return np.asarray(self.posterior.counts.sum(axis=1))
 
 
-def summarise_learning(learner: ActiveLearner, name: str, *, start: Point | None = None) -> LearningSummary:
-    """Collect what there is to say about a learner.
-
-    Parameters
-    ----------
-    name
-        Of the study or the world, for titles.
-    start
-        The belief before any answer; computed if it is not given.
-    """
-    posterior, settings = learner.posterior(), learner.settings
+def summarise_learning(learner: Learner, name: str, true_regrets: Sequence[float] = ()) -> LearningSummary:
+    """Collect what there is to say about a learner; `name` is that of the study or the world, for titles."""
+    posterior, settings, course = learner.posterior(), learner.settings, learner.history()
     apprentice, is_finished = learner.apprentice(), learner.is_finished()
     certificate = learner.certificate()
     is_confirmed = settings.goal == "policy" and certificate.holds
@@ -130,8 +112,9 @@ def summarise_learning(learner: ActiveLearner, name: str, *, start: Point | None
         posterior=posterior,
         asked=_asked(learner),
         num_attached=sum(isinstance(answer, str) for answer in learner.answers),
-        num_undone=sum(step.name == "undo" for step in learner.history()),
-        course=course_of(learner, start),
+        num_undone=sum(step.name == "undo" for step in course),
+        course=course,
+        true_regrets=tuple(true_regrets),
         scores=scores,
         apprentice=apprentice,
         certificate=certificate,
@@ -141,48 +124,12 @@ def summarise_learning(learner: ActiveLearner, name: str, *, start: Point | None
         rewards=reward_intervals(posterior),
         certainty=action_certainty(posterior, apprentice),
         identifiability=identifiability(posterior, kind=settings.kind),
-        seconds=sum(step.posterior_seconds + (step.acquisition_seconds or 0.0) for step in learner.history()),
+        seconds=sum(step.posterior_seconds + (step.acquisition_seconds or 0.0) for step in course),
         warnings=tuple(dict.fromkeys([*posterior.warnings, *doubts])),
     )
 
 
-def course_of(learner: ActiveLearner, start: Point | None = None) -> tuple[Point, ...]:
-    """Return how the belief changed: before any answer, and after each step."""
-    if start is None:
-        start = starting_point(learner.problem, learner.settings, num_threads=learner.num_threads)
-    return (
-        start,
-        *(
-            Point(step.num_demonstrations, step.failure_chance, step.expected_regret, step.entropy)
-            for step in learner.history()[1:]
-        ),
-    )
-
-
-def starting_point(problem: Problem, settings: LearnerSettings, *, num_threads: int | None = None) -> Point:
-    """Return what was believed before any answer."""
-    return point_now(ActiveLearner.from_settings(problem, settings, num_threads=num_threads))
-
-
-def point_now(learner: ActiveLearner, world: World | None = None) -> Point:
-    """Return what a learner believes now; with a world also the true regret of its apprentice."""
-    if learner.history():
-        last = learner.history()[-1]
-        chance, regret, entropy = last.failure_chance, last.expected_regret, last.entropy
-    else:
-        settings = learner.settings
-        failures = failures_of(learner.posterior(), learner.apprentice(), settings.epsilon, settings.scope)
-        chance = min(1.0, float(learner.posterior().mean(failures.is_failing)))
-        regret = float(learner.posterior().mean(failures.regret))
-        try:
-            entropy = posterior_entropy(learner.posterior()).nats
-        except InputError:  # some methods and priors have none
-            entropy = None
-    truth = None if world is None else world.regret(learner.apprentice())
-    return Point(len(learner.demonstrations), chance, regret, entropy, truth)
-
-
-def _scores(learner: ActiveLearner) -> tuple[Scores | None, tuple[str, ...]]:
+def _scores(learner: Learner) -> tuple[Scores | None, tuple[str, ...]]:
     """Return the scores of the next question and what is doubtful about them; None if nothing may be asked."""
     try:
         scores = learner.scores()
@@ -191,7 +138,7 @@ def _scores(learner: ActiveLearner) -> tuple[Scores | None, tuple[str, ...]]:
     return scores, scores.warnings
 
 
-def _asked(learner: ActiveLearner) -> tuple[Asked, ...]:
+def _asked(learner: Learner) -> tuple[Asked, ...]:
     """Return every query with its status, answer and reason."""
     answers = learner.answers
     asks = [event.payload for event in learner.events if event.name == "ask"]
@@ -206,12 +153,10 @@ def _asked(learner: ActiveLearner) -> tuple[Asked, ...]:
 def reason_of(query: Query, ask: Any, acquisition: Acquisition) -> str:
     """Say why a query was chosen, given the payload of its ask event and the function that rated it."""
     together: Sequence[Any] = ask["queries"]
-    median = ask["scores"].get("median")
+    median, unit = ask["scores"].get("median"), ask["scores"].get("unit", acquisition.unit)
     if acquisition.is_by_chance:
         return "chosen by chance"
-    value = plain_number(query.score)
-    unit = "of reward" if acquisition.unit == "reward" else acquisition.unit
-    amount = f"{value} {unit}".rstrip()
+    amount = f"{plain_number(query.score)} {'of reward' if unit == 'reward' else unit}".rstrip()
     if len(together) > 1:
         place = 1 + [record["id"] for record in together].index(query.id)
         return f"{place} of {len(together)} chosen together; adds {amount}"
