@@ -8,10 +8,9 @@ from hypothesis import given, settings, strategies as st
 from journeyman.acquisition import ACQUISITIONS
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experiment import METRICS, Choice, QueryKind, Sweep, load_sweep, sweep_from_toml
-from journeyman.experiment.cell import option_names
 from journeyman.experiment.spec_file import sweep_from_record
 from journeyman.inference import INFERENCE
-from journeyman.worlds import WORLDS
+from journeyman.worlds import WORLDS, world_options
 
 TOML = """
 name = "forms of PAC-EIG"
@@ -284,7 +283,7 @@ RECORDS = st.fixed_dictionaries(
         "name": st.just("x"),
         "steps": st.one_of(st.just(3), JUNK),
         "seeds": st.one_of(st.just([0, 4]), JUNK),
-        "worlds": entries(WORLDS, option_names),
+        "worlds": entries(WORLDS, lambda name: list(world_options(name))),
         "acquisitions": entries(ACQUISITIONS, lambda name: ACQUISITIONS[name].options),
     },
     optional={

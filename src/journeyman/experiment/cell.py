@@ -8,15 +8,16 @@ first 40 steps does not depend on whether 100 more will follow.
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
 from journeyman.acquisition import ACQUISITIONS
+from journeyman.errors import InputError
 from journeyman.learner import LearnerSettings
 from journeyman.learner.settings import plain
-from journeyman.worlds import WORLDS, World, make_world
+from journeyman.worlds import World, make_world, world_options
 
 REVISION = 1  # raised when a change of the code changes results: all cells are then new ones
 ID_LENGTH = 16
@@ -75,7 +76,7 @@ class Cell:
         settings, recorded = self.settings(seed=0), self.inference.recorded_as
         return {
             "revision": REVISION,
-            "world": {"name": self.world.name, "options": world_options(self.world), "seed": self.seed},
+            "world": {"name": self.world.name, "options": all_world_options(self.world), "seed": self.seed},
             "query": asdict(self.query),
             "inference": {"name": self.inference.name, "options": dict(recorded or _inference_options(settings))},
             "acquisition": {"name": self.acquisition.name, "options": _acquisition_options(settings)},
@@ -106,7 +107,7 @@ class Cell:
     @property
     def expert_seed(self) -> int:
         """Seed of the expert's noise: it follows from the world and the seed alone."""
-        key = json.dumps([self.world.name, world_options(self.world), self.seed], sort_keys=True)
+        key = json.dumps([self.world.name, all_world_options(self.world), self.seed], sort_keys=True)
         return int(hashlib.sha256(f"expert {key}".encode()).hexdigest()[:12], 16)
 
     @property
@@ -116,19 +117,16 @@ class Cell:
         return f"{what} ({self.query.label}, {self.inference.label})"
 
 
-def world_options(world: Choice) -> dict[str, Any]:
+def all_world_options(world: Choice) -> dict[str, Any]:
     """Return all options of a world, defaults filled in."""
-    return _filled(WORLDS[world.name], option_names(world.name), world.options)
-
-
-def option_names(world: str) -> tuple[str, ...]:
-    """Return the names of the options of a world."""
-    return tuple(name for name in inspect.signature(WORLDS[world]).parameters if name != "seed")
+    return _filled(world_options(world.name), world.options, f"world {world.name!r}")
 
 
 def _acquisition_options(settings: LearnerSettings) -> dict[str, Any]:
     known = ACQUISITIONS.find(settings.acquisition)
-    return known.with_old_names(_filled(known.rate_fn, known.options, settings.acquisition_options))
+    parameters = inspect.signature(known.rate_fn).parameters
+    defaults = {name: parameters[name].default for name in known.options}
+    return known.with_old_names(_filled(defaults, settings.acquisition_options, repr(settings.acquisition)))
 
 
 def _inference_options(settings: LearnerSettings) -> dict[str, Any]:
@@ -136,11 +134,15 @@ def _inference_options(settings: LearnerSettings) -> dict[str, Any]:
     return {name: plain(value, name) for name, value in options.items()}
 
 
-def _filled(function: Callable[..., Any], names: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a function, those that are not given at their defaults."""
-    parameters = inspect.signature(function).parameters
-    defaults = {name: plain(parameters[name].default, name) for name in names}
-    return {name: _alike(plain(options.get(name, defaults[name]), name), defaults[name]) for name in names}
+def _filled(defaults: Mapping[str, Any], options: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Return all options as plain data, those that are not given at their defaults."""
+    filled = {}
+    for name, default in defaults.items():
+        if default is inspect.Parameter.empty:
+            raise InputError(f"options of {what} must have defaults, got {name!r} without. Give it one.")
+        usual = plain(default, name)
+        filled[name] = _alike(plain(options.get(name, usual), name), usual)
+    return filled
 
 
 def _alike(value: Any, default: Any) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from journeyman.errors import InputError
-from journeyman.experiment.cell import Cell, world_options
+from journeyman.experiment.cell import Cell, all_world_options
 from journeyman.experiment.cell_run import Row
 from journeyman.experiment.metrics import METRICS
 from journeyman.extras import require
@@ -81,7 +81,7 @@ def labels_of(cell: Cell) -> dict[str, Any]:
         "cell": cell.id,
         "world": cell.world.label,
         "world_name": cell.world.name,
-        "world_options": json.dumps(world_options(cell.world), sort_keys=True),
+        "world_options": json.dumps(all_world_options(cell.world), sort_keys=True),
         "seed": cell.seed,
         "query": cell.query.label,
         "inference": cell.inference.label,
