@@ -11,13 +11,13 @@ from itertools import combinations
 import numpy as np
 from pandas import DataFrame
 
-from journeyman.inference.posterior import TIE_TOLERANCE
 from journeyman.mdp import evaluate_policy
 from journeyman.types import FloatArray
 from journeyman.worlds import World, make_world
 from reproduction.pages.numbers import NumberTable, value_text
 
 ERROR = 0.05
+TIE_TOLERANCE = 1e-9
 MATCH = 1e-4  # relative: compact tables keep seven digits
 NEARLY = 0.05  # relative: pairs of choices that may add up; one changes how often the other is met
 

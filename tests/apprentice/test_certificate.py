@@ -87,7 +87,7 @@ def test_a_single_sample_is_refused():
 def test_a_regret_of_exactly_epsilon_counts():
     posterior = prior_of("regret-eig-trap")
     policy = expected_return(posterior)
-    for epsilon, chance in ((50.0, 1.0), (50.0 * (1 + 1e-12), 1.0), (50.01, 0.0)):
+    for epsilon, chance in ((50.0, 1.0), (50.0 * (1 + 1e-15), 1.0), (50.0 * (1 + 1e-9), 0.0), (50.01, 0.0)):
         assert certify(posterior, epsilon, 0.1, policy=policy).p_hat == pytest.approx(chance)
 
 

@@ -81,7 +81,7 @@ def test_gaps_of_ties_are_zero_and_of_missing_actions_infinite():
         available=np.array([[True, True, True], [True, False, True]]),
         terminal=np.zeros(2, dtype=bool),
     )
-    rewards = np.array([[[1.0, 1.0 + 1e-12, 0.25], [3.0, 9.0, -1.0]]])
+    rewards = np.array([[[1.0, 1.0 + 1e-15, 0.25], [3.0, 9.0, -1.0]]])
     posterior = posterior_over(mdp, rewards)
     np.testing.assert_array_equal(action_gaps(posterior)[0, 0, :2], 0.0)
     np.testing.assert_allclose(action_gaps(posterior)[0], [[0.0, 0.0, 0.75], [0.0, np.inf, 4.0]], rtol=1e-9)

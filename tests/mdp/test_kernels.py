@@ -9,7 +9,7 @@ import pytest
 from mdp import twins
 from mdp.random_mdps import varied_mdps
 
-from journeyman.mdp import kernels
+from journeyman.mdp import FiniteMDP, kernels, solve
 from journeyman.mdp.ordering import band_order
 from journeyman.mdp.rows import Rows
 from journeyman.mdp.shared_rows import shared_rows
@@ -71,7 +71,7 @@ def test_improve_changes_exactly_where_another_action_is_better():
         reward, V = random_reward(rng, mdp), rng.normal(size=mdp.num_states)
         start = np.array([rng.choice(np.flatnonzero(mask)) for mask in available])
         pi, Q = start.copy(), np.full(available.shape, np.nan)
-        num_changes, residual, largest = kernels.improve(*split(order), available, reward, V, pi, Q)
+        num_changes, residual, largest = kernels.improve(*split(order), available, reward, V, pi, Q, 0.0)
         expected = twins.q_values(P, available, mdp.discount, reward, V)
         here = np.arange(mdp.num_states)
         assert_near(Q[available], expected[available])
@@ -89,16 +89,25 @@ def test_improve_leaves_a_policy_that_is_best_up_to_rounding():
     common, extra, _ = shared_rows(rows, available, 0.9)
     pi, Q = np.array([0]), np.empty((1, 2))
     reward = np.array([[1.0, 1.0 + 4e-14]])
-    num_changes, *_ = kernels.improve(*common, *extra, available, reward, np.array([10.0]), pi, Q)
+    num_changes, *_ = kernels.improve(*common, *extra, available, reward, np.array([10.0]), pi, Q, 0.0)
     assert (num_changes, pi[0]) == (0, 0)
 
 
 def test_choose_lowest_optimal():
-    for rng, mdp, _, available, _ in cases(4):
-        Q = np.where(available, rng.integers(0, 3, size=available.shape) + 1e-12 * rng.random(available.shape), -np.inf)
-        pi = np.full(mdp.num_states, -1)
-        kernels.choose_lowest_optimal(available, Q, np.abs(Q[available]).max(), pi)
+    for rng, mdp, _, available, order in cases(4):
+        noise = 1e-15 * rng.random(available.shape)
+        Q = np.where(available, rng.integers(0, 3, size=available.shape) + noise, -np.inf)
+        pi, V, reward = np.full(mdp.num_states, -1), Q.max(axis=1), np.ones_like(random_reward(rng, mdp))
+        kernels.choose_lowest_optimal(*split(order), available, reward, V, Q, 10.0, pi)
         np.testing.assert_array_equal(pi, twins.lowest_optimal(Q))
+
+
+def test_ties_are_told_by_the_numbers_of_their_own_state():
+    """A huge value elsewhere, or of an action that nobody would take, makes no others look alike."""
+    mdp = FiniteMDP.from_dense(np.eye(2)[:, None, :].repeat(3, axis=1), layout="SAS", discount=0.5)
+    reward = np.array([[1.0, 1.0 + 1e-9, -1e15], [-1e15, -1e15, -1e15]])
+    assert solve(mdp, reward).policy.tolist() == [1, 0]
+    assert solve(mdp, reward[:, [0, 2, 1]]).policy.tolist() == [2, 0]
 
 
 @pytest.mark.parametrize("is_backward", [False, True])
@@ -163,7 +172,7 @@ def test_read_off():
         rewards, values = random_reward(rng, mdp, 3), rng.normal(size=(3, mdp.num_states))
         policies = np.tile(np.argmax(available, axis=1), (3, 1))
         residuals, largest = np.empty(3), np.empty(3)
-        kernels.read_off(*split(order), available, rewards, values, policies, residuals, largest)
+        kernels.read_off(*split(order), available, rewards, values, policies, 10.0, residuals, largest)
         for m in range(3):
             Q = twins.q_values(P, available, mdp.discount, rewards[m], values[m])
             np.testing.assert_array_equal(policies[m], twins.lowest_optimal(Q))
@@ -190,8 +199,8 @@ def test_policy_iteration_finds_the_best_of_all_policies(has_policy):
         values, policies = np.zeros((2, mdp.num_states)), np.tile(np.argmax(available, axis=1), (2, 1))
         residuals, largest, iterations = np.empty(2), np.empty(2), np.zeros(2, dtype=np.int64)
         kernels.policy_iteration(
-            *packed(order), mdp.discount, *split(order), available, rewards, values, policies, has_policy, order.lower,
-            order.upper, 1000, residuals, largest, iterations,
+            *packed(order), mdp.discount, *split(order), available, rewards, values, policies,
+            1.0 / (1.0 - mdp.discount), has_policy, order.lower, order.upper, 1000, residuals, largest, iterations,
         )  # fmt: skip
         for m in range(2):
             expected = twins.best_of_all_policies(P, available, mdp.discount, rewards[m])

@@ -200,11 +200,38 @@ def test_identical_actions_tie_and_the_lowest_is_chosen(method):
     np.testing.assert_array_equal(solve_batch(masked, reward, method=method).policy[:, [0, 4]], [[1, 3]] * 6)
 
 
-@pytest.mark.parametrize(("advantage", "choice"), [(1e-12, 0), (1e-6, 1), (-1e-12, 0), (-1e-6, 0)])
+@pytest.mark.parametrize(("advantage", "choice"), [(1e-15, 0), (1e-12, 1), (-1e-15, 0), (-1e-12, 0)])
 @pytest.mark.parametrize("method", METHODS)
-def test_ties_are_within_1e_9(method, advantage, choice):
+def test_ties_are_within_rounding(method, advantage, choice):
     mdp = FiniteMDP.from_dense(np.ones((1, 2, 1)), layout="SAS", discount=0.5)
     assert solve(mdp, [[1.0, 1.0 + advantage]], method=method).policy[0] == choice
+    for unit in (1e-12, 1e12):  # of reward
+        assert solve(mdp, [[unit, unit * (1.0 + advantage)]], method=method).policy[0] == choice
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_units_of_reward_change_nothing(method):
+    for rng, mdp in varied_mdps(5, 77, discounts=(0.9,)):
+        reward = rng.normal(size=(mdp.num_states, mdp.num_actions))
+        plain, scaled = (solve(mdp, unit * reward, method=method) for unit in (1.0, 2.0**-60))
+        np.testing.assert_array_equal(scaled.values, 2.0**-60 * plain.values)
+        np.testing.assert_array_equal(scaled.policy, plain.policy)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_huge_cost_leaves_the_values_of_those_who_avoid_it(method):
+    """A ring with a way out into a forbidden state, which costs ever more."""
+    P = np.zeros((6, 2, 6))
+    for s in range(5):
+        P[s, 0, (s + 1) % 5] = P[s, 1, 5] = 1.0
+    P[5, :, 0] = 1.0
+    mdp = FiniteMDP.from_dense(P, layout="SAS", discount=0.9)
+    reward = np.array([0.3, -0.2, 1.0, 0.5, -1.0, 0.0])
+    exact = solve(mdp, np.where(np.arange(6) == 5, -1e3, reward)).values[:5]
+    for cost in (1e6, 1e10, 1e12):
+        found = solve(mdp, np.where(np.arange(6) == 5, -cost, reward), method=method)
+        assert found.policy[:5].tolist() == [0] * 5
+        assert np.abs(found.values[:5] - exact).max() <= (1e-12 if method == "direct" else 1e-14 * cost + 1e-8)
 
 
 @pytest.mark.parametrize("method", METHODS)

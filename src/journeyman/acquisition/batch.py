@@ -103,7 +103,7 @@ def choose_batch(
         values = (
             rating.values if step == 0 else expected_values(posterior, context, rate_fn, rating.partition, histories)
         )
-        best = best_of(values / prices, rng)
+        best = best_of(values / prices, rng, ACQUISITIONS.find(used).unit)
         states.append(int(context.states[best]))
         gains.append(float(values[best] / prices[best]))
         histories = answered(posterior, context, histories, states[-1], step)

@@ -8,7 +8,7 @@ so the expected regret falls by
 
 Rewards are linear in theta, so E[r | x] is the reward of a reweighted mean of theta: one warm-started solve per answer.
 The present policy pi earns the same on average, sum over x of P(x) V^pi(rho; E[r | x]) = V*(rho; E[r]): the gain is
-taken as the average of V*(rho; E[r | x]) - V^pi(rho; E[r | x]), a sum of terms that are never negative, and exactly 0
+taken as the average of what pi loses under E[r | x], a sum of immediate regrets that are never negative, and exactly 0
 where no answer changes the policy.
 """
 
@@ -22,10 +22,13 @@ from journeyman.acquisition.partition import each_sample, packed
 from journeyman.acquisition.policies import kernel_policies, own_weights, state_chunks
 from journeyman.acquisition.scores import Rating, ScoringContext
 from journeyman.acquisition.trajectories import NUM_TREES, grow_from, tree_uniforms
+from journeyman.apprentice.policies import expected_return
+from journeyman.apprentice.regret import regrets
 from journeyman.checks import real_number
 from journeyman.errors import InputError
-from journeyman.inference.posterior import CHUNK_ENTRIES, TIE_TOLERANCE, Posterior
-from journeyman.mdp import occupancy, solve, solve_batch
+from journeyman.inference.posterior import CHUNK_ENTRIES, Posterior
+from journeyman.mdp import occupancy, solve_batch
+from journeyman.mdp.accuracy import losses
 from journeyman.threads import run_chunks
 from journeyman.types import FloatArray, IntArray
 
@@ -33,21 +36,19 @@ STALL = 0.02  # of the expected regret: a smaller best gain means that no single
 
 
 class Present(NamedTuple):
-    """The apprentice before the answer: its policy `[S]`, occupancy `[S]` and value, and its expected regret."""
+    """The apprentice before the answer: its policy `[S]`, occupancy `[S]` and expected regret."""
 
     policy: IntArray
     occupancy: FloatArray
-    value: float
     expected_regret: float
 
 
 def present_apprentice(posterior: Posterior) -> Present:
     """Return the apprentice of largest expected return."""
     mdp = posterior.problem.mdp
-    solution = solve(mdp, posterior.mean_reward())
-    value = float(mdp.initial @ solution.values)
-    best = float(posterior.weights @ (posterior.values @ mdp.initial))
-    return Present(solution.policy, occupancy(mdp, solution.policy), value, max(best - value, 0.0))
+    policy = expected_return(posterior)
+    expected_regret = float(posterior.weights @ regrets(posterior, policy))
+    return Present(policy, occupancy(mdp, policy), expected_regret)
 
 
 def rate_expected_regret(posterior: Posterior, context: ScoringContext) -> Rating:
@@ -146,14 +147,11 @@ def gains_of_means(
     mdp, model = posterior.problem.mdp, posterior.problem.reward_model
     gains = np.zeros(len(masses))
     kept = np.flatnonzero(masses > 0.0)
-    size = max(1, CHUNK_ENTRIES // (mdp.num_states * (1 if model.is_state_only else mdp.num_actions)))
+    size = max(1, CHUNK_ENTRIES // (mdp.num_states * mdp.num_actions))
     for part in np.split(kept, range(size, len(kept), size)):
         if not part.size:
             continue
         rewards = model.reward(sums[part] / masses[part, None])
         solution = solve_batch(mdp, rewards, initial_policy=present.policy, num_threads=context.num_threads)
-        own = rewards if rewards.ndim == 2 else rewards[:, np.arange(mdp.num_states), present.policy]
-        gain = solution.values @ mdp.initial - own @ present.occupancy
-        rounding = TIE_TOLERANCE * (1.0 + np.abs(solution.values).max(axis=1))
-        gains[part] = np.where(gain > rounding, gain, 0.0)
+        gains[part] = losses(mdp, rewards, solution.values, present.policy) @ present.occupancy
     return gains

@@ -139,23 +139,16 @@ def regret_partition(
     local = np.zeros((1 if is_joint else mdp.num_states, num_samples), dtype=np.int64)
     wanted = np.arange(mdp.num_states) if is_joint or context.kind == "trajectory" else context.states
     for _, states in state_chunks(posterior, wanted[factors[wanted] > 0.0]):
-        q = posterior.q(states)
+        q, margins = posterior.q(states), posterior.tie_margins[:, states]
         for offset, state in enumerate(states.tolist()):
-            labels = packed(
-                _buckets(posterior, q[:, offset], int(policy[state]), factors[state], limits), len(limits) + 1
-            )
+            regret = q[:, offset] - q[:, offset, [policy[state]]]
+            regret = np.where(regret > margins[:, [offset]], factors[state] * regret, -1.0)  # equal: below every limit
+            labels = packed(np.searchsorted(limits, regret, side="right"), len(limits) + 1)
             if not is_joint:
                 local[state] = labels
             elif labels.max() > 0 and joint.max() < num_samples - 1:
                 joint = refined(joint, labels)
     return Partition(joint[None] if is_joint else local)
-
-
-def _buckets(posterior: Posterior, q: FloatArray, action: int, factor: float, limits: FloatArray) -> IntArray:
-    """Return bucket numbers `[M, A]` of the weighted regret of `action` relative to each, from q `[M, A]`."""
-    regret = q - q[:, [action]]
-    regret = np.where(regret > posterior.tie_margins[:, None], factor * regret, -1.0)  # equal: below every limit
-    return np.asarray(np.searchsorted(limits, regret, side="right"))
 
 
 def _warnings(values: FloatArray, num_halvings: int, can_fail: bool) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from journeyman.acquisition.partition import Partition, labels_of_values
 from journeyman.acquisition.policies import state_chunks
 from journeyman.acquisition.scores import Rating, ScoringContext
 from journeyman.apprentice.policies import expected_return
-from journeyman.apprentice.regret import regrets, state_regrets
+from journeyman.apprentice.regret import regret_estimates, state_regrets
 from journeyman.checks import share, whole_number
-from journeyman.inference.posterior import TIE_TOLERANCE, Posterior, weighted_quantile
+from journeyman.inference.posterior import Posterior, weighted_quantile
 from journeyman.rewards import Discrete
 
 
@@ -63,9 +63,10 @@ def rate_regret_eig(
     """
     if bins is not None:
         whole_number(bins, "bins", 2, "The usual choice is 20.")
-    regret = regrets(posterior, expected_return(posterior) if policy is None else policy)
+    found = regret_estimates(posterior, expected_return(posterior) if policy is None else policy)
+    regret = found.cleaned()
     if bins is None and isinstance(posterior.problem.prior, Discrete):
-        labels = labels_of_values(regret, TIE_TOLERANCE * (1.0 + float(regret.max())))
+        labels = labels_of_values(regret, 2.0 * float(found.errors.max()))
     else:
         levels = np.arange(1, bins or 20) / (bins or 20)
         edges = [weighted_quantile(regret[:, None], posterior.weights, float(level))[0] for level in levels]

@@ -11,7 +11,7 @@ from journeyman.checks import float_array
 from journeyman.errors import InputError
 from journeyman.types import FloatArray, IntArray
 
-TIE_TOLERANCE = 1e-12  # of the best score's size
+TIE_TOLERANCE = 1e-12  # of the scores' sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +119,14 @@ class Scores:
 
     def best_state(self, rng: np.random.Generator | None = None) -> int:
         """Return a state of the highest score; `rng` decides between equal ones, without it the lowest wins."""
-        return best_of(self.values, rng)
+        return best_of(self.values, rng, self.unit)
 
 
-def best_of(values: FloatArray, rng: np.random.Generator | None) -> int:
-    """Return an index of the largest value, ties within 1e-12 of its size decided by `rng`, or for the lowest."""
+def best_of(values: FloatArray, rng: np.random.Generator | None, unit: str) -> int:
+    """Return an index of the largest value, ties decided by `rng`, or for the lowest.
+
+    Ties are within 1e-12 of its size; of that and of one nat for information, a difference of entropies.
+    """
     largest = values.max()
-    ties = np.flatnonzero(values >= largest - TIE_TOLERANCE * (1.0 + abs(largest)))
+    ties = np.flatnonzero(values >= largest - TIE_TOLERANCE * (abs(largest) + (unit == "nats")))
     return int(ties[0] if rng is None else rng.choice(ties))

@@ -40,9 +40,10 @@ class Certificate:
     status: "holds"; "undecided": p_hat is at most delta but its bound is not; "fails": p_hat is above delta; "refused":
     the samples cannot support any claim. p_hat: estimated chance of failure; upper_bound: of that chance, at
     `confidence`; effective_size: how many independent samples it is worth (None if the posterior is exact), and
-    effective_size_source: what limits it. mean_regret and regret_quantiles (level, value): of the regret from the
-    initial states, or from the worst state. top_states: where the regret comes from. sensitivity: p_hat at other betas.
-    reasons: why it does not hold; advice: what would help; assumptions: what all of this rests on.
+    effective_size_source: what limits it. numerical_error: guaranteed error of every regret, in units of the reward;
+    regrets that it may keep below epsilon count as failures. mean_regret and regret_quantiles (level, value): of the
+    regret from the initial states, or from the worst state. top_states: where the regret comes from. sensitivity: p_hat
+    under other experts. reasons: why it does not hold; advice: what would help; assumptions: what all of this rests on.
     """
 
     status: str
@@ -55,6 +56,7 @@ class Certificate:
     effective_size: float | None
     effective_size_source: str
     num_samples: int
+    numerical_error: float
     policy: AnyArray = field(repr=False)
     policy_source: str
     mean_regret: float
@@ -165,7 +167,9 @@ def _certificate(
         (level, float(weighted_quantile(failures.regret[:, None], posterior.weights, level)[0]))
         for level in QUANTILE_LEVELS
     )
-    verdict = verdict_of(posterior, failures.regret, top_states, Estimate(chance, bound, size), claim, doubts)
+    error = float(failures.error.max())
+    estimate = Estimate(chance, bound, size, error)
+    verdict = verdict_of(posterior, failures.regret, top_states, estimate, claim, doubts)
     return Certificate(
         status=verdict.status,
         **claim._asdict(),
@@ -175,6 +179,7 @@ def _certificate(
         effective_size=size,
         effective_size_source=size_source,
         num_samples=posterior.num_samples,
+        numerical_error=error,
         policy=policy,
         policy_source=source,
         mean_regret=float(posterior.mean(failures.regret)),
@@ -188,7 +193,13 @@ def _certificate(
 
 
 def atom_error(posterior: Posterior) -> float:
-    """Return a bound on the error of log likelihoods at atoms, from that of the values they were computed with."""
-    if posterior.diagnostics.error_bound is not None:
-        return posterior.diagnostics.error_bound
-    return 2.0 * posterior.problem.beta * float(posterior.counts.sum()) * float(posterior.tie_margins.max())
+    """Return a bound on the error of log likelihoods at atoms, from that of the values they were computed with.
+
+    To first order: how much each Q(s, a) that answers depend on changes the log likelihood, times its error.
+    """
+    states = np.flatnonzero(posterior.counts.sum(axis=1))
+    if not states.size:
+        return 0.0
+    q = posterior.q(states)
+    gradient = posterior.problem.expert.pull_back(q, np.broadcast_to(posterior.counts[states].astype(float), q.shape))
+    return float((np.abs(gradient).sum(axis=2) * posterior.accuracy.values[:, states]).sum(axis=1).max())

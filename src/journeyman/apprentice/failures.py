@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.apprentice.least_risky import is_failing
-from journeyman.apprentice.regret import immediate_regrets, regrets, state_regrets
-from journeyman.errors import InputError
+from journeyman.apprentice.regret import immediate_estimates, regret_estimates, state_regrets
+from journeyman.checks import one_of
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp.policies import occupancy
 from journeyman.types import BoolArray, FloatArray
@@ -30,27 +29,40 @@ class StateContribution(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """is_failing `[M]`; regret `[M]` from the initial distribution or from the worst state."""
+    """is_failing `[M]`; regret `[M]` from the initial distribution or from the worst state; error `[M]` of that.
+
+    A regret that its numerical error may keep below epsilon counts as a failure: errors never make a claim true.
+    """
 
     is_failing: BoolArray
     regret: FloatArray
+    error: FloatArray
+
+
+def is_failing(regret: FloatArray, error: FloatArray, epsilon: float) -> BoolArray:
+    """Return which regrets may be epsilon or more, given their numerical errors; all whose error is half of that."""
+    return np.asarray((regret >= epsilon - error) | (error >= 0.5 * epsilon))
 
 
 def failures_of(posterior: Posterior, policy: ArrayLike, epsilon: float, scope: str) -> Failures:
     """Return under which samples a policy fails, in a scope of "initial" or "every_state", and its regret there."""
     if scope == "initial":
-        regret = regrets(posterior, policy)
-        return Failures(is_failing(posterior, regret, epsilon), regret)
-    is_bad = is_failing(posterior, immediate_regrets(posterior, policy), _threshold(posterior, epsilon))
-    return Failures(np.asarray(is_bad.any(axis=1)), state_regrets(posterior, policy).max(axis=1))
+        found = regret_estimates(posterior, policy)
+        return Failures(is_failing(*found, epsilon), found.cleaned(), found.errors)
+    immediate = immediate_estimates(posterior, policy)
+    is_bad = is_failing(*immediate, _threshold(posterior, epsilon)).any(axis=1)
+    error = immediate.errors.max(axis=1) / (1.0 - posterior.problem.mdp.discount)
+    return Failures(np.asarray(is_bad), state_regrets(posterior, policy).max(axis=1), error)
 
 
 def top_states_of(posterior: Posterior, policy: ArrayLike, epsilon: float, scope: str) -> tuple[StateContribution, ...]:
     """Return the states that add most to the mean regret, or that are most likely to fail; none that add nothing."""
     mdp = posterior.problem.mdp
-    immediate = immediate_regrets(posterior, policy)
-    chances = posterior.mean(is_failing(posterior, immediate, _threshold(posterior, epsilon)))
-    added = posterior.mean(immediate) * (occupancy(mdp, policy) if scope == "initial" else 1.0)
+    immediate = immediate_estimates(posterior, policy)
+    chances = posterior.mean(is_failing(*immediate, _threshold(posterior, epsilon)))
+    added = posterior.mean(np.where(immediate.values <= posterior.tie_margins, 0.0, immediate.values)) * (
+        occupancy(mdp, policy) if scope == "initial" else 1.0
+    )
     order = np.argsort(-(added if scope == "initial" else chances), kind="stable")[:NUM_TOP_STATES]
     return tuple(
         StateContribution(s, mdp.state_name(s), float(added[s]), min(1.0, float(chances[s])))
@@ -61,9 +73,7 @@ def top_states_of(posterior: Posterior, policy: ArrayLike, epsilon: float, scope
 
 def checked_scope(scope: str) -> str:
     """Return a scope of certificates, or say which there are."""
-    if scope not in SCOPES:
-        raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}. Leave it out for 'initial'.")
-    return scope
+    return one_of(scope, SCOPES, "scope", "Leave it out for 'initial'.")
 
 
 def _threshold(posterior: Posterior, epsilon: float) -> float:

@@ -8,15 +8,15 @@ with nu the discounted occupancy and B = I - discount P_pi (performance differen
 factorisation prices all changes of one state under all samples.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from journeyman.apprentice.regret import regret_contributions, regrets, sample_values
+from journeyman.apprentice.failures import is_failing
+from journeyman.apprentice.regret import regret_contributions, regret_estimates, sample_values
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp.policies import action_probabilities, occupancy, policy_matrix, solve_linear
-from journeyman.types import BoolArray, FloatArray, IntArray
+from journeyman.types import FloatArray, IntArray
 
 
 class Risk(NamedTuple):
@@ -26,36 +26,22 @@ class Risk(NamedTuple):
     mean_regret: float
 
 
-def is_failing(posterior: Posterior, regret: FloatArray, epsilon: float) -> BoolArray:
-    """Return which of regrets `[M, ...]` reach epsilon; one that rounding keeps just below counts as well."""
-    margins = posterior.tie_margins.reshape(-1, *(1,) * (regret.ndim - 1))
-    return np.asarray(regret >= epsilon - np.minimum(margins, 0.5 * epsilon))
-
-
 def risk_of(posterior: Posterior, policy: IntArray, epsilon: float) -> Risk:
     """Return the risk of a policy."""
-    return _risk(posterior, regrets(posterior, policy), epsilon)
-
-
-def _risk(posterior: Posterior, regret: FloatArray, epsilon: float) -> Risk:
-    return Risk(float(posterior.mean(is_failing(posterior, regret, epsilon))), float(posterior.mean(regret)))
+    found = regret_estimates(posterior, policy)
+    return Risk(float(posterior.mean(is_failing(*found, epsilon))), float(posterior.mean(found.cleaned())))
 
 
 def candidate_policies(posterior: Posterior, max_candidates: int) -> list[IntArray]:
     """Return distinct optimal policies `[S]` of the samples, those of largest total weight, the first ones on ties."""
     if max_candidates == 0:
         return []
-    policies = np.concatenate([_greedy(posterior, q) for _, q in posterior.q_chunks()], axis=1)
+    greedy = (np.argmax(posterior.gaps(states, q) == 0.0, axis=2) for states, q in posterior.q_chunks())
+    policies = np.concatenate(list(greedy), axis=1)
     distinct, first, index = np.unique(policies, axis=0, return_index=True, return_inverse=True)
     totals = np.bincount(index.ravel(), weights=posterior.weights, minlength=len(distinct))
     order = np.lexsort((first, -totals))[:max_candidates]
     return list(distinct[order])
-
-
-def _greedy(posterior: Posterior, q: FloatArray) -> IntArray:
-    """Return the lowest optimal action `[M, N]` of action values `[M, N, A]`."""
-    near = q >= q.max(axis=2, keepdims=True) - posterior.tie_margins[:, None, None]
-    return np.asarray(np.argmax(near, axis=2))
 
 
 def improved(
@@ -78,15 +64,15 @@ def improved(
 
 def _best_change(posterior: Posterior, policy: IntArray, epsilon: float, max_states: int) -> IntArray | None:
     """Return the policy changed in the one state where that lowers the risk most, or None if nothing can be changed."""
-    regret = regrets(posterior, policy)
-    failing = posterior.weights * is_failing(posterior, regret, epsilon)
+    regret, errors = regret_estimates(posterior, policy)
+    failing = posterior.weights * is_failing(regret, errors, epsilon)
     nu = occupancy(posterior.problem.mdp, policy)
     blame = np.where(nu > 0.0, failing @ regret_contributions(posterior, policy), 0.0)
     states = np.argsort(-blame, kind="stable")[: min(max_states, int((blame > 0.0).sum()))]
     if states.size == 0:
         return None
     after = regret[:, None, None] - return_changes(posterior, policy, states)
-    chances = posterior.mean(is_failing(posterior, after, epsilon))
+    chances = posterior.mean(is_failing(after, errors[:, None, None], epsilon))
     is_change = posterior.problem.mdp.available[states]
     is_change[np.arange(len(states)), policy[states]] = False
     if not is_change.any():
@@ -110,9 +96,7 @@ def return_changes(posterior: Posterior, policy: IntArray, states: IntArray) -> 
     columns = solve_linear(matrix, np.eye(mdp.num_states)[states])  # [N, S]: column s of B^-1 each
     nu = occupancy(mdp, policy)[states]
     rows = states[:, None] * mdp.num_actions + np.arange(mdp.num_actions)
-    entries = (mdp.rows.probabilities, mdp.rows.next_states, mdp.rows.indptr)
-    shape = (mdp.num_states * mdp.num_actions, mdp.num_states)
-    transitions: Any = sparse.csr_array(entries, shape=shape)[rows.ravel()]
+    transitions = mdp.transition_matrix[rows.ravel()]
     size = (len(states), mdp.num_actions)
     expected = (transitions @ values.T).T.reshape(len(values), *size)
     rewards = posterior.rewards[:, states, None] if posterior.rewards.ndim == 2 else posterior.rewards[:, states]

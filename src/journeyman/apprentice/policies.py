@@ -11,34 +11,35 @@ from dataclasses import dataclass
 import numpy as np
 
 from journeyman.apprentice.least_risky import candidate_policies, improved, risk_of
-from journeyman.apprentice.regret import gaps_of
-from journeyman.checks import real_number, whole_number
-from journeyman.errors import InputError
-from journeyman.inference.posterior import TIE_TOLERANCE, Posterior
-from journeyman.mdp import solve
+from journeyman.checks import positive, whole_number
+from journeyman.inference.posterior import Posterior
 from journeyman.registry import Registry
 from journeyman.types import IntArray
+
+EQUAL_CHANCE = 1e-9
+EQUAL_LOSS = 1e-12  # relative
 
 
 def expected_return(posterior: Posterior) -> IntArray:
     """Return the optimal policy `[S]` of the posterior-mean reward: the one of largest expected return."""
-    return solve(posterior.problem.mdp, posterior.mean_reward()).policy
+    return posterior.mean_solution.policy
 
 
 def most_likely_optimal(posterior: Posterior) -> IntArray:
     """Return the action `[S]` that is most likely to be optimal in each state.
 
-    Ties, within 1e-9, go to the larger posterior-mean Q, then to the lowest index.
+    Equal chances, within 1e-9, go to the smaller mean immediate regret, which is the larger mean Q, then to the lowest
+    index.
     """
     chosen = []
     for states, q in posterior.q_chunks():
-        available = posterior.problem.mdp.available[states]
-        chances = posterior.mean(gaps_of(posterior, q) == 0.0)
-        mean_q = np.where(available, posterior.mean(np.where(available, q, 0.0)), -np.inf)
-        is_likeliest = chances >= chances.max(axis=1, keepdims=True) - TIE_TOLERANCE
-        best_q = np.where(is_likeliest, mean_q, -np.inf)
-        top = best_q.max(axis=1, keepdims=True)
-        chosen.append(np.argmax(best_q >= top - TIE_TOLERANCE * (1.0 + np.abs(top)), axis=1))
+        gaps = posterior.gaps(states, q)
+        chances = posterior.mean(gaps == 0.0)
+        is_likeliest = chances >= chances.max(axis=1, keepdims=True) - EQUAL_CHANCE
+        loss = np.where(is_likeliest, posterior.mean(np.where(np.isfinite(gaps), gaps, 0.0)), np.inf)
+        least = loss.min(axis=1, keepdims=True)
+        rounding = EQUAL_LOSS * least + (posterior.weights @ posterior.tie_margins[:, states])[:, None]
+        chosen.append(np.argmax(loss <= least + rounding, axis=1))
     return np.concatenate(chosen)
 
 
@@ -76,13 +77,7 @@ def least_risky(
 
 def checked_epsilon(epsilon: float) -> float:
     """Return the regret that is too much, if it is positive and finite."""
-    value = real_number(epsilon, "epsilon")
-    if not 0.0 < value < np.inf:
-        raise InputError(
-            f"epsilon must be positive and finite, got {value}. "
-            "It is the regret that would be too much, in units of the reward."
-        )
-    return value
+    return positive(epsilon, "epsilon", "It is the regret that would be too much, in units of the reward.")
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,98 @@
 
     regret(s) = V*(s) - V^pi(s),   immediate regret(s) = V*(s) - sum over a of pi(a | s) Q*(s, a)
 
-V^pi = B^-1 r_pi with B = I - discount P_pi, which is the same for all samples: one factorisation serves them all. The
-total regret, from the initial distribution rho, is the sum over states of nu(s) * immediate regret(s), with nu the
-discounted occupancy of the policy from rho (the performance difference lemma). A policy is `[S]` actions or `[S, A]`
-probabilities throughout.
+Regrets are never taken as differences of values, which may be huge and nearly the same, but added up from immediate
+regrets, which are not negative (the performance difference lemma): B^-1 (immediate regrets) with B = I - discount P_pi,
+and from the initial distribution rho the sum over states of nu(s) * immediate regret(s), with nu = B^-T rho the
+discounted occupancy. B is the same for all samples: one factorisation serves them all. With max_a Q and Q_pi computed
+from values V that are within U of V* (see `mdp.accuracy`), a regret is exact up to
+
+    U(rho) + sum over s of nu(s) (residual and rounding of max_a Q(s, a) + rounding of Q_pi(s)).
+
+A policy is `[S]` actions or `[S, A]` probabilities throughout.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from journeyman.inference.posterior import Posterior
-from journeyman.mdp.policies import action_probabilities, evaluate_policy_batch, occupancy
+from journeyman.mdp.accuracy import relative_rounding
+from journeyman.mdp.policies import (
+    LINEAR_TOLERANCE,
+    MAX_FACTORISED_STATES,
+    action_probabilities,
+    evaluate_policy_batch,
+    occupancy,
+    policy_matrix,
+    solve_linear,
+)
 from journeyman.types import FloatArray
+
+SOLVING = 64 * 2.0**-52  # relative error of an occupancy, per step that counts
+
+
+class Estimates(NamedTuple):
+    """Numbers, and bounds on their numerical errors."""
+
+    values: FloatArray
+    errors: FloatArray
+
+    def cleaned(self) -> FloatArray:
+        """Return the numbers, exactly 0 where they are no larger than their error."""
+        return np.where(self.values <= self.errors, 0.0, self.values)
+
+
+class OneStep(NamedTuple):
+    """The first step of a policy: discount * P_pi, immediate regrets `[M, S]`, and the rounding of Q_pi `[M, S]`."""
+
+    matrix: Any
+    regret: FloatArray
+    rounding: FloatArray
+
+
+def one_step(posterior: Posterior, policy: ArrayLike) -> OneStep:
+    """Return what following a policy for one step costs under each sample, before rounding errors are taken out."""
+    mdp, values = posterior.problem.mdp, posterior.values
+    probabilities = action_probabilities(mdp, policy)
+    matrix = policy_matrix(mdp, probabilities)
+    rewards, sizes, errors = (
+        array if array.ndim == 2 else np.einsum("sa,msa->ms", probabilities, array)
+        for array in (posterior.rewards, np.abs(posterior.rewards), posterior.reward_errors())
+    )
+    q = rewards + (matrix @ values.T).T
+    sizes = sizes + (matrix @ np.abs(values).T).T + np.abs(values)
+    rounding = relative_rounding(mdp) * sizes + errors
+    return OneStep(matrix, np.maximum(posterior.accuracy.best - q, 0.0), rounding)
+
+
+def immediate_estimates(posterior: Posterior, policy: ArrayLike) -> Estimates:
+    """Return immediate regrets `[M, S]` with bounds on their errors."""
+    step, errors = one_step(posterior, policy), posterior.accuracy.values
+    return Estimates(step.regret, errors + step.rounding + (step.matrix @ errors.T).T)
+
+
+def regret_estimates(posterior: Posterior, policy: ArrayLike) -> Estimates:
+    """Return total regrets `[M]` from the initial distribution with bounds on their errors."""
+    mdp, accuracy = posterior.problem.mdp, posterior.accuracy
+    step, nu = one_step(posterior, policy), occupancy(mdp, policy)
+    total = step.regret @ nu
+    errors = accuracy.values @ mdp.initial + (accuracy.local + step.rounding) @ nu
+    errors += SOLVING / (1.0 - mdp.discount) * total
+    if mdp.num_states > MAX_FACTORISED_STATES:  # occupancies by sweeps, see `solve_linear`
+        errors += LINEAR_TOLERANCE * (1.0 + float(nu.max())) * step.regret.max(axis=1)
+    return Estimates(total, errors)
+
+
+def state_regret_estimates(posterior: Posterior, policy: ArrayLike) -> Estimates:
+    """Return regrets from every state `[M, S]` with bounds on their errors."""
+    accuracy, step = posterior.accuracy, one_step(posterior, policy)
+    regret, errors = np.split(solve_linear(step.matrix, np.vstack([step.regret, accuracy.local + step.rounding])), 2)
+    errors = accuracy.values + errors + SOLVING / (1.0 - posterior.problem.mdp.discount) * np.abs(regret)
+    if posterior.problem.mdp.num_states > MAX_FACTORISED_STATES:
+        errors += LINEAR_TOLERANCE * (1.0 + regret.max(axis=1, keepdims=True))
+    return Estimates(np.maximum(regret, 0.0), errors)
 
 
 def sample_values(posterior: Posterior, policy: ArrayLike) -> FloatArray:
@@ -22,40 +102,27 @@ def sample_values(posterior: Posterior, policy: ArrayLike) -> FloatArray:
 
 
 def state_regrets(posterior: Posterior, policy: ArrayLike) -> FloatArray:
-    """Return V* - V^pi `[M, S]`: not negative, and exactly 0 within `posterior.tie_margins`."""
-    regret = posterior.values - sample_values(posterior, policy)
-    return np.where(regret <= posterior.tie_margins[:, None], 0.0, regret)
+    """Return V* - V^pi `[M, S]`: not negative, and exactly 0 within its numerical error."""
+    return state_regret_estimates(posterior, policy).cleaned()
 
 
 def regrets(posterior: Posterior, policy: ArrayLike) -> FloatArray:
     """Return the total regret `[M]` of a policy, from the initial distribution: the average of its state regrets.
 
-    Not negative, and exactly 0 within `posterior.tie_margins`. By nu . r_pi, the expected return, which takes the
-    occupancy nu once and no values: cheap enough to try many policies.
+    Not negative, and exactly 0 within its numerical error.
     """
-    mdp, rewards = posterior.problem.mdp, posterior.rewards
-    nu = occupancy(mdp, policy)
-    if rewards.ndim == 2:
-        returns = rewards @ nu
-    else:
-        returns = np.einsum("sa,msa->m", nu[:, None] * action_probabilities(mdp, policy), rewards)
-    regret = posterior.values @ mdp.initial - returns
-    return np.where(regret <= posterior.tie_margins, 0.0, regret)
+    return regret_estimates(posterior, policy).cleaned()
 
 
 def action_gaps(posterior: Posterior, states: ArrayLike | None = None) -> FloatArray:
     """Return V*(s) - Q*(s, a) `[M, len(states), A]`: the immediate regret of each action.
 
     Exactly 0 for optimal actions, ties within `posterior.tie_margins` included; plus infinity where an action does not
-    exist. Holds them all at once: for many states go through `posterior.q_chunks` and `gaps_of`.
+    exist. Holds them all at once: for many states go through `posterior.q_chunks` and `posterior.gaps`.
     """
-    return gaps_of(posterior, posterior.q(states))
-
-
-def gaps_of(posterior: Posterior, q: FloatArray) -> FloatArray:
-    """Return the action gaps `[M, N, A]` of optimal action values `[M, N, A]` of this posterior."""
-    gaps = q.max(axis=2, keepdims=True) - q
-    return np.where(gaps <= posterior.tie_margins[:, None, None], 0.0, gaps)
+    mdp = posterior.problem.mdp
+    chosen = np.arange(mdp.num_states) if states is None else mdp.state_indices(states)
+    return posterior.gaps(chosen, posterior.q(chosen))
 
 
 def immediate_regrets(posterior: Posterior, policy: ArrayLike, states: ArrayLike | None = None) -> FloatArray:
@@ -63,18 +130,9 @@ def immediate_regrets(posterior: Posterior, policy: ArrayLike, states: ArrayLike
 
     What following the policy for one step only would cost: not negative, exactly 0 where only optimal actions are done.
     """
-    mdp = posterior.problem.mdp
-    probabilities = action_probabilities(mdp, policy)
-    if states is not None:
-        chosen = mdp.state_indices(states)
-        return _expected_gaps(probabilities[chosen], action_gaps(posterior, chosen))
-    parts = [_expected_gaps(probabilities[chunk], gaps_of(posterior, q)) for chunk, q in posterior.q_chunks()]
-    return np.concatenate(parts, axis=1)
-
-
-def _expected_gaps(probabilities: FloatArray, gaps: FloatArray) -> FloatArray:
-    finite = np.where(probabilities > 0.0, gaps, 0.0)  # gaps of actions that do not exist are infinite
-    return np.asarray(np.einsum("sa,msa->ms", probabilities, finite))
+    found = one_step(posterior, policy).regret
+    found = np.where(found <= posterior.tie_margins, 0.0, found)
+    return found if states is None else np.asarray(found[:, posterior.problem.mdp.state_indices(states)])
 
 
 def regret_contributions(posterior: Posterior, policy: ArrayLike) -> FloatArray:

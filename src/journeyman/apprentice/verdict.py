@@ -13,6 +13,7 @@ from journeyman.problem import Problem
 from journeyman.types import FloatArray
 
 MAX_SINGLE_WEIGHT = 0.99
+MIN_ACCURACY = 10.0  # times the numerical error that epsilon must be
 MAX_FACTOR = 100.0  # times as many samples that we advise to draw
 
 
@@ -33,11 +34,12 @@ class Claim(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """Estimated chance of failure, its upper bound, and the effective sample size (None: exact)."""
+    """Estimated chance of failure, its upper bound, the effective sample size (None: exact), the error of regrets."""
 
     chance: float
     bound: float
     size: float | None
+    numerical_error: float
 
 
 def verdict_of(
@@ -49,7 +51,7 @@ def verdict_of(
     doubts: tuple[str, ...],
 ) -> Verdict:
     """Return the verdict on a claim, given regrets `[M]`, the states behind them, an estimate, and doubts if any."""
-    refusal = refusal_of(posterior, estimate.size, claim, doubts)
+    refusal = refusal_of(posterior, estimate, claim, doubts)
     if refusal is not None:
         return refusal
     if estimate.bound <= claim.delta:
@@ -77,10 +79,19 @@ def _undecided(chance: float, bound: float, size: float, claim: Claim) -> Verdic
     return Verdict("undecided", (reason,), (advice,))
 
 
-def refusal_of(posterior: Posterior, size: float | None, claim: Claim, doubts: tuple[str, ...]) -> Verdict | None:
+def refusal_of(posterior: Posterior, estimate: Estimate, claim: Claim, doubts: tuple[str, ...]) -> Verdict | None:
     """Return why samples cannot support any claim, or None if they can."""
-    reasons = list(doubts)
+    reasons, size = list(doubts), estimate.size
     advice = ["do what the reasons say, then certify again"] if reasons else []
+    if estimate.numerical_error * MIN_ACCURACY > claim.epsilon:
+        reasons.append(
+            f"epsilon, {claim.epsilon:.4g}, is not well above the numerical error of regrets, "
+            f"{estimate.numerical_error:.2g}, which comes from values of up to {np.abs(posterior.values).max():.2g}"
+        )
+        advice.append(
+            f"use an epsilon of at least {MIN_ACCURACY * estimate.numerical_error:.2g}, or rewards that differ less in "
+            "size: make what is forbidden unavailable instead of costly, and leave out constants that all rewards share"
+        )
     if size is not None:
         largest = float(posterior.weights.max())
         least = upper_bound(0.0, size, claim.confidence)

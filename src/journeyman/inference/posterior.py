@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from journeyman.errors import InputError
 from journeyman.inference.diagnostics import Diagnostics
+from journeyman.mdp import Solution, solve
+from journeyman.mdp.accuracy import Accuracy, accuracy_of
 from journeyman.problem import Problem
 from journeyman.types import BoolArray, FloatArray, IntArray
 
-TIE_TOLERANCE = 1e-9
 CHUNK_ENTRIES = 4_000_000  # numbers held at once while going through states
 
 
@@ -111,10 +111,9 @@ class Posterior:
         mdp = self.problem.mdp
         chosen = np.arange(mdp.num_states) if states is None else mdp.state_indices(states)
         rows = (chosen[:, None] * mdp.num_actions + np.arange(mdp.num_actions)).ravel()
-        shape = (mdp.num_states * mdp.num_actions, mdp.num_states)
-        entries = (mdp.rows.probabilities, mdp.rows.next_states, mdp.rows.indptr)
-        transitions: Any = sparse.csr_array(entries, shape=shape)
-        expected = (transitions[rows] @ self.values.T).T.reshape(self.num_samples, chosen.size, mdp.num_actions)
+        expected = (mdp.transition_matrix[rows] @ self.values.T).T.reshape(
+            self.num_samples, chosen.size, mdp.num_actions
+        )
         model = self.problem.reward_model
         paying = chosen if model.is_state_only else rows  # rewards of these states only: memory stays bounded
         flat = (model.features[paying] @ self.theta.T).T + model.offset[paying]
@@ -139,24 +138,44 @@ class Posterior:
         return np.concatenate(parts)
 
     @cached_property
+    def mean_solution(self) -> Solution:
+        """Solution for the posterior-mean reward: its policy has the largest expected return."""
+        return solve(self.problem.mdp, self.mean_reward())
+
+    @cached_property
+    def accuracy(self) -> Accuracy:
+        """Bounds on the numerical error of `values`, and what they rest on."""
+        return accuracy_of(self.problem.mdp, self.rewards, self.values, self.reward_errors())
+
+    def reward_errors(self) -> FloatArray:
+        """Return bounds on the rounding of the rewards, in their shape: large parts may cancel in them."""
+        model = self.problem.reward_model
+        terms = (abs(model.features) @ np.abs(self.theta).T).T + np.abs(model.offset)
+        longest = int(np.diff(model.features.indptr).max(initial=0))
+        return np.asarray(2.0**-52 * (1 + longest) * terms).reshape(self.rewards.shape)
+
+    @property
     def tie_margins(self) -> FloatArray:
-        """`[M]` how far below the best an action still counts as optimal: 1e-9 (1 + max |Q|)."""
-        largest = np.zeros(self.num_samples)
-        for _, q in self.q_chunks():
-            finite = np.where(np.isneginf(q), 0.0, np.abs(q))
-            largest = np.maximum(largest, finite.max(axis=(1, 2)))
-        return TIE_TOLERANCE * (1.0 + largest)
+        """`[M, S]` how far below the best of its state an action still counts as optimal: the error of a difference."""
+        return 2.0 * self.accuracy.values
+
+    def gaps(self, states: IntArray, q: FloatArray) -> FloatArray:
+        """Return V*(s) - Q*(s, a) `[M, N, A]`, given q `[M, N, A]` of N states.
+
+        Exactly 0 where it is no larger than its numerical error; infinite where an action does not exist.
+        """
+        gaps = q.max(axis=2, keepdims=True) - q
+        return np.where(gaps <= self.tie_margins[:, states, None], 0.0, gaps)
 
     def optimal_actions(self, states: ArrayLike | None = None) -> BoolArray:
         """Return which actions are optimal, ties included, `[M, len(states), A]`."""
-        return self._is_optimal(self.q(states))
-
-    def _is_optimal(self, q: FloatArray) -> BoolArray:
-        return np.asarray(q >= q.max(axis=2, keepdims=True) - self.tie_margins[:, None, None])
+        mdp = self.problem.mdp
+        chosen = np.arange(mdp.num_states) if states is None else mdp.state_indices(states)
+        return np.asarray(self.gaps(chosen, self.q(chosen)) == 0.0)
 
     def optimal_action_probabilities(self) -> FloatArray:
         """Return P[a is optimal in s] `[S, A]`; with ties a row may sum to more than one."""
-        return np.concatenate([self.mean(self._is_optimal(q)) for _, q in self.q_chunks()])
+        return np.concatenate([self.mean(self.gaps(states, q) == 0.0) for states, q in self.q_chunks()])
 
     def optimal_set_probabilities(self, state: int) -> dict[frozenset[int], float]:
         """Return the probability of each set of actions being exactly the optimal ones in `state`; sums to one."""

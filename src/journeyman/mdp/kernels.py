@@ -9,6 +9,10 @@ from numba import njit
 
 # Sums may be reordered (this is what lets them use vector instructions); NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
+SLACK = 1e-13  # relative rounding that no change of a policy is made for
+TIE = 32 * 2.0**-52  # relative error of Q per step, within which actions count as equally good
+LARGEST_TIE = 1e-9
+CAREFUL_ITERATIONS = 50  # of a policy, after which rounding is taken to be that of the largest value: it might go on
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
@@ -47,13 +51,26 @@ def row_sum(row, indptr, next_states, weights, V):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def term_size(s, a, common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, reward, V):
+    """Return the sum of the sizes of all terms of Q(s, a), which its rounding error is proportional to."""
+    total = abs(reward[s, a] if reward.shape[1] > 1 else reward[s, 0])
+    for k in range(common_indptr[s], common_indptr[s + 1]):
+        total += abs(common_weights[k] * V[common_next[k]])
+    row = s * ((extra_indptr.size - 1) // (common_indptr.size - 1)) + a
+    for k in range(extra_indptr[row], extra_indptr[row + 1]):
+        total += abs(extra_weights[k] * V[extra_next[k]])
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def improve(
-    common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward, V, pi, Q
-):
+    common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward, V, pi, Q,
+    floor,
+):  # fmt: skip
     """Fill Q `[S, A]`, and change pi where another action is better by more than rounding.
 
-    Rows are discounted and split as in `shared_rows`. Returns (number of changes, max over s of
-    |max_a Q(s, a) - V(s)|, max |Q|).
+    Rows are discounted and split as in `shared_rows`. Rounding is that of the two actions which are compared, and at
+    least floor * max |Q|. Returns (number of changes, max over s of |max_a Q(s, a) - V(s)|, max |Q|).
     """
     num_states, num_actions = available.shape
     residual = 0.0
@@ -69,28 +86,44 @@ def improve(
                 best = max(best, q)
                 largest = max(largest, abs(q))
         residual = max(residual, abs(best - V[s]))
-    slack = 1e-13 * (1.0 + largest)
     num_changes = 0
     for s in range(num_states):
         best_action = pi[s]
         for a in range(num_actions):
             if available[s, a] and Q[s, a] > Q[s, best_action]:
                 best_action = a
-        if Q[s, best_action] > Q[s, pi[s]] + slack:
-            pi[s] = best_action
-            num_changes += 1
+        if Q[s, best_action] > Q[s, pi[s]] + floor * largest:
+            size = 0.0
+            for a in (best_action, pi[s]):
+                size = max(size, term_size(
+                    s, a, common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, reward, V
+                ))  # fmt: skip
+            if Q[s, best_action] > Q[s, pi[s]] + SLACK * size:
+                pi[s] = best_action
+                num_changes += 1
     return num_changes, residual, largest
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
-def choose_lowest_optimal(available, Q, largest, pi):
-    """Set pi to the lowest action whose Q is within 1e-9 (1 + max |Q|) of the best."""
-    tie = 1e-9 * (1.0 + largest)
+def choose_lowest_optimal(
+    common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward, V, Q,
+    horizon, pi,
+):  # fmt: skip
+    """Set pi to the lowest action whose Q cannot be told from the best one's, given the numerical error in its state.
+
+    That error is TIE times the size of all terms of the best Q(s, a), and the residual of V(s), both over `horizon`
+    steps, but never above LARGEST_TIE, lest values that are far from optimal make actions look alike.
+    """
     for s in range(pi.size):
-        best = -np.inf
+        best, best_action = -np.inf, 0
         for a in range(available.shape[1]):
-            if available[s, a]:
-                best = max(best, Q[s, a])
+            if available[s, a] and Q[s, a] > best:
+                best, best_action = Q[s, a], a
+        size = abs(V[s]) + term_size(
+            s, best_action, common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, reward,
+            V,
+        )  # fmt: skip
+        tie = min(horizon * (4.0 * abs(best - V[s]) + TIE * size), LARGEST_TIE * size)
         for a in range(available.shape[1]):
             if available[s, a] and Q[s, a] >= best - tie:
                 pi[s] = a
@@ -243,16 +276,19 @@ def value_iteration(
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def read_off(
     common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, rewards, values,
-    policies, residuals, largest,
+    policies, horizon, residuals, largest,
 ):  # fmt: skip
     """Set the policies `[M, S]` from the values, with the Bellman residuals and max |Q| `[M]`."""
     Q = np.empty(available.shape)
     for m in range(rewards.shape[0]):
         _, residuals[m], largest[m] = improve(
             common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available,
-            rewards[m], values[m], policies[m], Q,
+            rewards[m], values[m], policies[m], Q, 0.0,
         )  # fmt: skip
-        choose_lowest_optimal(available, Q, largest[m], policies[m])
+        choose_lowest_optimal(
+            common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, rewards[m],
+            values[m], Q, horizon, policies[m],
+        )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
@@ -306,8 +342,8 @@ def solve_banded(indptr, next_states, probabilities, num_actions, discount, rewa
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def policy_iteration(
     indptr, next_states, probabilities, discount, common_indptr, common_next, common_weights, extra_indptr, extra_next,
-    extra_weights, available, rewards, values, policies, has_policy, lower, upper, max_iterations, residuals, largest,
-    iterations,
+    extra_weights, available, rewards, values, policies, horizon, has_policy, lower, upper, max_iterations, residuals,
+    largest, iterations,
 ):  # fmt: skip
     """Solve each reward by policy iteration with exact evaluation, from its policy or, without one, its values."""
     num_states = available.shape[0]
@@ -318,7 +354,7 @@ def policy_iteration(
         if not has_policy:
             improve(
                 common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward,
-                V, pi, Q,
+                V, pi, Q, 0.0,
             )  # fmt: skip
         num_changes, count = 1, 0
         while num_changes > 0 and count < max_iterations:
@@ -328,10 +364,13 @@ def policy_iteration(
             count += 1
             num_changes, residuals[m], largest[m] = improve(
                 common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward,
-                V, pi, Q,
+                V, pi, Q, 0.0 if count < CAREFUL_ITERATIONS else SLACK,
             )  # fmt: skip
         iterations[m] = count
-        choose_lowest_optimal(available, Q, largest[m], pi)
+        choose_lowest_optimal(
+            common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward, V,
+            Q, horizon, pi,
+        )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)

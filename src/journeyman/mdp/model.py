@@ -94,7 +94,11 @@ class FiniteMDP:
         self.__dict__.update(frozen)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if not name.startswith("_") and name != "transition_matrix"
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -172,6 +176,14 @@ class FiniteMDP:
     def max_row_sum(self) -> float:
         """Largest chance that an episode goes on after a step, in 0..1."""
         return min(1.0, float(validation.row_sums(self.rows).max()))
+
+    @cached_property
+    def transition_matrix(self) -> Any:
+        """Transitions as a scipy CSR array `[S * A, S]`; row s * A + a holds p(. | s, a)."""
+        from scipy import sparse
+
+        entries = (self.rows.probabilities, self.rows.next_states, self.rows.indptr)
+        return sparse.csr_array(entries, shape=(self.num_states * self.num_actions, self.num_states))
 
     def next_states(self, state: int, action: int) -> tuple[AnyArray, FloatArray]:
         """Return the next states of doing `action` in `state`, and their probabilities."""

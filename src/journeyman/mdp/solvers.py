@@ -29,6 +29,7 @@ from journeyman.types import FloatArray, IntArray
 MAX_DIRECT_WORK = 1e6  # multiplications of one banded elimination; above it sweeps win
 MAX_POLICY_ITERATIONS = 1000
 FIRST_SWEEPS, FIRST_TOLERANCE = 12, 1e-2  # what comes before policy iteration
+UNEVEN = 1e-3  # of the largest value: where the median one is smaller, sweeps go on to the limit of rounding
 LANES = 32  # rewards swept at once, at most
 METHODS = ("auto", "direct", "sweeps")
 
@@ -37,9 +38,9 @@ METHODS = ("auto", "direct", "sweeps")
 class Solution:
     """Optimal values of M rewards (`solve_batch`), or of one (`solve`, without the leading axis).
 
-    values `[M, S]`; policy `[M, S]`: the lowest action that is optimal within 1e-9 (1 + max |Q|); residual `[M]`:
-    max |T V - V|; error_bound `[M]`: guaranteed max |V - V*|; converged `[M]`: error_bound <= tol (1 + max |V|);
-    iterations `[M]`.
+    values `[M, S]`; policy `[M, S]`: the lowest action that is optimal within the numerical error in its state;
+    residual `[M]`: max |T V - V|; error_bound `[M]`: guaranteed max |V - V*|; converged `[M]`: whether that is at most
+    tol (max |r| + max |V|); iterations `[M]`.
     """
 
     mdp: FiniteMDP
@@ -98,7 +99,7 @@ def solve_batch(
     rewards
         `[M, S]` or `[M, S, A]`.
     tol
-        Wanted bound on max |V - V*|, relative to 1 + max |V|.
+        Wanted bound on max |V - V*|, relative to max |r| + max |V|.
     initial_values, initial_policy
         `[M, S]` or `[S]`: a warm start; the answer does not depend on it beyond `tol`.
     method
@@ -118,18 +119,20 @@ def solve_batch(
     is_direct = method == "direct" or (method == "auto" and order.work <= MAX_DIRECT_WORK)
     values, policies = _start(mdp, num_rewards, initial_values, initial_policy)
     has_policy = initial_policy is not None
-    batch = np.ascontiguousarray(batch[:, order.permutation])
-    values = np.ascontiguousarray(values[:, order.permutation])
+    largest_rewards = np.abs(batch).max(axis=(1, 2))
+    scales = 2.0 ** np.frexp(largest_rewards)[1]  # by powers of 2, so that units of reward change nothing, not a bit
+    batch = np.ascontiguousarray(batch[:, order.permutation]) / scales[:, None, None]
+    values = np.ascontiguousarray(values[:, order.permutation]) / scales[:, None]
     policies = np.ascontiguousarray(policies[:, order.permutation])
     residual, largest = np.empty(num_rewards), np.empty(num_rewards)
     iterations = np.zeros(num_rewards, dtype=np.int64)
     longest = int(np.diff(mdp.rows.indptr).max())
     contraction = mdp.discount * mdp.max_row_sum * (1.0 + max(ROUNDING, longest * 2.0**-52))  # sums may be off so much
-    _check_size(np.abs(batch).max(), contraction, mdp.discount)
+    _check_size(largest_rewards.max(), contraction, mdp.discount)
     rows = (order.rows.indptr, order.rows.next_states, order.rows.probabilities, mdp.discount)
     shared = (*order.shared.common, *order.shared.extra, order.available)
     off_diagonal = (*order.off_diagonal.common, *order.off_diagonal.extra, order.gain, order.available)
-    lanes = _lanes(num_rewards)
+    lanes, horizon = _lanes(num_rewards), 1.0 / (1.0 - contraction)
     sweep_tolerance, sweep_limit = FIRST_TOLERANCE, FIRST_SWEEPS
     if not is_direct:
         sweep_tolerance = max(0.5 * tol * (1.0 - contraction), (4 + longest) * 2.0**-52)  # no finer than rounding
@@ -147,13 +150,18 @@ def solve_batch(
         if is_direct:
             limit = max_iterations or MAX_POLICY_ITERATIONS
             results = (residual[at], largest[at], iterations[at])
-            kernels.policy_iteration(*rows, *shared, *arrays, has_policy, order.lower, order.upper, limit, *results)
-        else:
-            kernels.read_off(*shared, *arrays, residual[at], largest[at])
+            band = (order.lower, order.upper)
+            kernels.policy_iteration(*rows, *shared, *arrays, horizon, has_policy, *band, limit, *results)
+            return
+        if max_iterations is None and _is_uneven(values[at]):
+            finest = (4 + longest) * 2.0**-52
+            kernels.value_iteration(*off_diagonal, *arrays[:2], lanes, finest, sweep_limit, iterations[at])
+        kernels.read_off(*shared, *arrays, horizon, residual[at], largest[at])
 
     run_chunks(solve_part, -(-num_rewards // lanes), resolve_num_threads(num_threads))
-    values, policies = values[:, order.inverse], policies[:, order.inverse]
-    rounding = 2.0**-52 * (4 + longest) * (largest + np.abs(values).max(axis=1))
+    values, policies = values[:, order.inverse] * scales[:, None], policies[:, order.inverse]
+    residual *= scales
+    rounding = 2.0**-52 * (4 + longest) * (largest * scales + np.abs(values).max(axis=1))
     error_bound = (residual + rounding) / (1.0 - contraction)
     return Solution(
         mdp=mdp,
@@ -162,7 +170,7 @@ def solve_batch(
         policy=policies,
         residual=residual,
         error_bound=error_bound,
-        converged=error_bound <= tol * (1.0 + np.abs(values).max(axis=1)),
+        converged=error_bound <= tol * (scales + np.abs(values).max(axis=1)),
         iterations=iterations,
     )
 
@@ -234,6 +242,12 @@ def _check_size(largest_reward: float, contraction: float, discount: float) -> N
             f"rewards must lead to values below {LARGEST_VALUE:g}, got rewards up to {largest_reward:g} "
             f"with discount {discount}. Scale them down, or use a smaller discount."
         )
+
+
+def _is_uneven(values: FloatArray) -> bool:
+    """Return whether values `[M, S]` differ so much in size that an error relative to the largest means little."""
+    sizes = np.abs(values)
+    return bool((np.median(sizes, axis=1) < UNEVEN * sizes.max(axis=1)).any())
 
 
 def _lanes(num_rewards: int) -> int:

@@ -1,0 +1,112 @@
+"""How exact optimal values are: bounds on their numerical error, for each reward and state.
+
+Let V be values that some algorithm found, Q = r + discount P V as computed from them, and e(s, a) the rounding of Q,
+
+    e(s, a) <= (4 + entries of a row) 2^-52 (|r(s, a)| + discount P |V| (s, a) + |V(s)|)   (+ the error of r itself).
+
+With the residual |max_a Q(s, a) - V(s)|, let d(s) = residual(s) + max e(s, a) over the actions that may be optimal.
+Then |V - V*| <= U for every U with
+
+    U(s) >= d(s) + discount max over the actions that may be optimal of sum over s' of p(s' | s, a) U(s'),
+
+since both the optimal policy and the greedy one of V keep to these actions. The constant max d / (1 - discount) is one
+such U; it also says which actions may be optimal, those within 2 U of the best. The smallest U solves an MDP with
+rewards d. There a huge cost of a state, or of an action, leaves the bounds of those who avoid it as small as they
+are without it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from journeyman.mdp import kernels
+from journeyman.mdp.model import FiniteMDP
+from journeyman.mdp.solvers import solve_batch
+from journeyman.mdp.validation import ROUNDING
+from journeyman.types import BoolArray, FloatArray, IntArray
+
+MAX_ENTRIES = 4_000_000  # numbers held at once
+WORTH_SHARPENING = 1e-10  # of the usual size of values: a constant bound below it needs not be made smaller
+
+
+class Accuracy(NamedTuple):
+    """What is known about the error of values `[M, S]`.
+
+    best `[M, S]`: max_a Q(s, a), computed from the values; local `[M, S]`: its residual and rounding, d(s) above;
+    values `[M, S]`: guaranteed |V - V*|. Q of each action that may be optimal is within `values` of its exact number.
+    """
+
+    best: FloatArray
+    local: FloatArray
+    values: FloatArray
+
+
+def relative_rounding(mdp: FiniteMDP) -> float:
+    """Return the rounding error of a sum over a row of transitions, relative to the sizes of its terms."""
+    return float(2.0**-52 * (4 + int(np.diff(mdp.rows.indptr).max(initial=0))))
+
+
+def accuracy_of(
+    mdp: FiniteMDP, rewards: FloatArray, values: FloatArray, reward_errors: FloatArray | None = None
+) -> Accuracy:
+    """Return bounds on the error of values `[M, S]` that should be optimal for rewards `[M, S]` or `[M, S, A]`.
+
+    reward_errors: of the rewards themselves, in their shape, if they are known less exactly than a number can be.
+    """
+    batch = rewards[:, :, None] if rewards.ndim == 2 else rewards
+    errors = np.zeros_like(batch) if reward_errors is None else reward_errors.reshape(batch.shape)
+    results = Accuracy(*(np.empty(values.shape) for _ in Accuracy._fields))
+    size = max(1, MAX_ENTRIES // (mdp.num_states * mdp.num_actions))
+    for start in range(0, len(values), size):
+        at = slice(start, start + size)
+        for result, part in zip(results, _bounds(mdp, batch[at], values[at], errors[at]), strict=True):
+            result[at] = part
+    return results
+
+
+def losses(mdp: FiniteMDP, rewards: FloatArray, values: FloatArray, policy: IntArray) -> FloatArray:
+    """Return max_a Q(s, a) - Q(s, policy(s)) `[M, S]` for optimal values `[M, S]`: not negative, and 0 within rounding.
+
+    What counts as rounding goes by the numbers in the state itself, as for the policies of `solve`: cheaper than
+    `accuracy_of`, without its guarantee.
+    """
+    batch = rewards[:, :, None] if rewards.ndim == 2 else rewards
+    q, states = _backup(mdp, batch, values), np.arange(mdp.num_states)
+    best, own = q.max(axis=2), q[:, states, policy]
+    sizes = _backup(mdp, np.abs(batch), np.abs(values))[:, states, policy] + np.abs(values)
+    ties = (4.0 * np.abs(best - values) + kernels.TIE * sizes) / (1.0 - mdp.discount)
+    return np.where(best - own <= np.minimum(ties, kernels.LARGEST_TIE * sizes), 0.0, best - own)
+
+
+def _bounds(mdp: FiniteMDP, rewards: FloatArray, values: FloatArray, errors: FloatArray) -> Accuracy:
+    contraction = mdp.discount * mdp.max_row_sum * (1.0 + ROUNDING)
+    q = _backup(mdp, rewards, values)
+    sizes = _backup(mdp, np.abs(rewards), np.abs(values)) + np.abs(values)[:, :, None]
+    rounding = np.where(mdp.available, relative_rounding(mdp) * sizes + errors, 0.0)
+    best = q.max(axis=2)
+    residual = np.abs(best - values)
+    widest = (residual + rounding.max(axis=2)).max(axis=1) / (1.0 - contraction)
+    may_be_optimal = q >= best[:, :, None] - 2.0 * widest[:, None, None]
+    local = residual + np.where(may_be_optimal, rounding, 0.0).max(axis=2)
+    bounds = np.repeat(widest[:, None], mdp.num_states, axis=1)
+    usual = np.median(sizes.min(axis=2, where=mdp.available, initial=np.inf), axis=1)
+    uneven = np.flatnonzero(widest > WORTH_SHARPENING * usual)
+    if uneven.size:
+        bounds[uneven] = _sharpened(mdp, local[uneven], may_be_optimal[uneven], widest[uneven])
+    return Accuracy(best, local, bounds)
+
+
+def _sharpened(mdp: FiniteMDP, local: FloatArray, may_be_optimal: BoolArray, widest: FloatArray) -> FloatArray:
+    """Return the smallest U: the optimal values of rewards d(s), where actions that cannot be optimal cost too much."""
+    rewards = np.where(may_be_optimal, local[:, :, None], -2.0 * widest[:, None, None])
+    solution = solve_batch(mdp, rewards, num_threads=1)
+    return np.asarray(np.minimum(solution.values + solution.error_bound[:, None], widest[:, None]))
+
+
+def _backup(mdp: FiniteMDP, rewards: FloatArray, values: FloatArray) -> FloatArray:
+    """Return r + discount P V `[M, S, A]`; minus infinity where an action does not exist."""
+    out = np.empty((*values.shape, mdp.num_actions))
+    rows = (mdp.rows.indptr, mdp.rows.next_states, mdp.rows.probabilities)
+    arrays = (np.require(array, requirements=["C", "W"]) for array in (rewards, values))
+    kernels.q_values(*rows, mdp.available, mdp.discount, *arrays, out)
+    return out
