@@ -10,8 +10,8 @@ from report.learners import EVIL, grid_summary, plain_summary
 from journeyman.apprentice.certificate_text import HEADLINES
 from journeyman.errors import InputError, MissingExtraError
 from journeyman.learner import ActiveLearner
-from journeyman.report.html import pictures
-from journeyman.report.html.pictures import data_address, picture
+from journeyman.report.html import page as html_page
+from journeyman.report.html.page import data_address, picture
 from journeyman.report.learning import comparison_report, figures as learning_figures, learning_report, write_page
 from journeyman.report.learning.comparison import compare
 from journeyman.report.learning.summary import summarise_learning
@@ -83,7 +83,7 @@ def test_without_matplotlib_the_numbers_are_still_there():
 def test_large_pictures_become_png(monkeypatch):
     figure = learning_figures.parameter_figure(grid_summary().parameters)
     assert data_address(figure).startswith("data:image/svg+xml;base64,")
-    monkeypatch.setattr(pictures, "MAX_SVG_BYTES", 10)
+    monkeypatch.setattr(html_page, "MAX_SVG_BYTES", 10)
     assert data_address(figure).startswith("data:image/png;base64,")
 
 

@@ -15,8 +15,7 @@ from journeyman.calibration.ranks import DERIVED
 from journeyman.calibration.summary import CHANCES, SIGNIFICANCE, CalibrationSummary, QuantitySummary
 from journeyman.calibration.uniformity import ecdf_band, ecdf_difference
 from journeyman.errors import InputError
-from journeyman.extras import require
-from journeyman.report.drawing.cells import plain
+from journeyman.report.drawing.cells import new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +38,7 @@ def calibration_figure(summary: CalibrationSummary, title: str) -> "Figure":
     """Return one panel per quantity: the ECDF difference of its ranks, with the band that chance allows."""
     num_columns = min(4, len(summary.quantities))
     num_rows = -(-len(summary.quantities) // num_columns)
-    figure = _new_figure(2.9 * num_columns, 2.5 * num_rows + 1.3)
+    figure = new_figure(2.9 * num_columns, 2.5 * num_rows + 1.3)
     axes = figure.subplots(num_rows, num_columns, sharex=True, sharey=True, squeeze=False)
     limit = _limit([summary])
     for ax, item in zip(axes.flat, summary.quantities, strict=False):
@@ -55,7 +54,7 @@ def comparison_figure(rows: Sequence[tuple[str, CalibrationSummary]], title: str
     """Return one row per method: log likelihood, V*(rho), regret, and all parameters in one panel."""
     if not rows:
         raise InputError("a comparison must have at least one method, got none. Run one first.")
-    figure = _new_figure(12.0, 1.45 * len(rows) + 1.6)
+    figure = new_figure(12.0, 1.45 * len(rows) + 1.6)
     axes = figure.subplots(len(rows), len(DERIVED) + 1, sharex=True, sharey=True, squeeze=False)
     limit = _limit([summary for _, summary in rows])
     for line, (label, summary) in zip(axes, rows, strict=True):
@@ -74,7 +73,7 @@ def coverage_figure(rows: Sequence[tuple[str, CalibrationSummary]], title: str) 
     """Return the share of 50, 80 and 95 % intervals of the parameters that hold the truth, one line per method."""
     if not rows:
         raise InputError("a comparison must have at least one method, got none. Run one first.")
-    figure = _new_figure(9.0, 0.4 * len(rows) + 1.7)
+    figure = new_figure(9.0, 0.4 * len(rows) + 1.7)
     ax = figure.subplots()
     heights = np.arange(len(rows))[::-1]
     for index, (chance, colour) in enumerate(zip(CHANCES, COVERAGE_COLOURS, strict=True)):
@@ -123,12 +122,6 @@ def _limit(summaries: Sequence[CalibrationSummary]) -> float:
         lines = [np.abs(ecdf_difference(item.ranks, summary.num_draws)).max() for item in summary.quantities]
         largest = max(largest, float(band.high.max()), *map(float, lines))
     return min(1.05 * largest, LARGEST_LIMIT)
-
-
-def _new_figure(width: float, height: float) -> "Figure":
-    module: Any = require("matplotlib.figure", "plot")
-    figure: Figure = module.Figure(figsize=(width, height), layout="constrained")
-    return figure
 
 
 def _finish(figure: "Figure", axes: Any, title: str, y_label: str = "ECDF difference") -> None:

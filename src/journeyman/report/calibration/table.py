@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from journeyman.calibration.summary import CHANCES, SIGNIFICANCE, CalibrationSummary, Coverage
+from journeyman.report.terminal import text_table
 from journeyman.wording import counted
 
 NOTES = (
@@ -57,10 +57,8 @@ def print_calibration(console: Console, summary: CalibrationSummary, title: str)
         f"{counted(summary.num_replications, 'replication')}, rank among {summary.num_draws} draws, "
         f"{summary.mean_seconds:.2g} s each\n"
     )
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("quantity", no_wrap=True)
-    for heading in ("mean\nrank", "chi-sq.\np", "ECDF\np", *(f"in {chance:.0%}\nintervals" for chance in CHANCES)):
-        table.add_column(heading, justify="right", no_wrap=True)
+    shares = [f"in {chance:.0%}\nintervals" for chance in CHANCES]
+    table = text_table(("quantity", "mean\nrank", "chi-sq.\np", "ECDF\np", *shares), numeric=range(1, 10), gap=1)
     for item in summary.quantities:
         numbers = (f"{item.mean_rank:.2f}", _p(item.chi_square_p), _p(item.ecdf_p))
         table.add_row(Text(item.name), *numbers, *map(_share, item.coverage))

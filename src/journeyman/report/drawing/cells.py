@@ -40,15 +40,20 @@ def has_marks(mdp: FiniteMDP) -> bool:
     return mdp.grid is None or max(mdp.grid.num_rows, mdp.grid.num_columns) <= MAX_MARKED_CELLS
 
 
+def new_figure(width: float, height: float, layout: str = "constrained") -> "Figure":
+    """Return an empty figure of a size in inches; layout "compressed" suits panels of a fixed shape."""
+    figure: Figure = require("matplotlib.figure", "plot").Figure(figsize=(width, height), layout=layout)
+    return figure
+
+
 def make_figure(mdp: FiniteMDP, num_panels: int) -> "Figure":
     """Return an empty figure of a size that suits the grid, or the number of bars."""
-    figure_class: type[Figure] = require("matplotlib.figure", "plot").Figure
     if mdp.grid is None:
         width = min(max(7.0, 0.09 * mdp.num_states * (mdp.num_actions + 1)), 14.0)
-        return figure_class(figsize=(width, 1.0 + 3.2 * num_panels), layout="constrained")
+        return new_figure(width, 1.0 + 3.2 * num_panels)
     cell = min(8.0 / max(mdp.grid.num_rows, mdp.grid.num_columns), 0.85)
     width, height = max(cell * mdp.grid.num_columns, 3.5) + 1.4, max(cell * mdp.grid.num_rows, 2.0) + 1.6
-    return figure_class(figsize=(num_panels * width, height), layout="constrained")
+    return new_figure(num_panels * width, height)
 
 
 def colour_scale(values: FloatArray, is_diverging: bool, limit: float | None) -> Any:

@@ -1,15 +1,24 @@
 """HTML that cannot be broken by what users wrote: every text is escaped, only elements made here are markup."""
 
-from collections.abc import Iterable, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from journeyman.errors import InputError
+from journeyman.errors import InputError, MissingExtraError
+from journeyman.extras import require
 from journeyman.report.html.style import STYLE
 from journeyman.storage.files import whole_file
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 VOID = ("img", "meta", "br")
 MAX_ROWS = 30
+MAX_SVG_BYTES = 300_000
+PNG_DPI = 130
 
 
 class Markup(str):
@@ -130,3 +139,28 @@ def write_page(page: str, path: str | Path) -> Path:
     with whole_file(path, "a report") as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
+
+
+def picture(figure_fn: "Callable[[], Figure | None]", *, alt: str, caption: str) -> Markup:
+    """Return a figure with its caption; a note where matplotlib is not installed; nothing where there is no figure."""
+    try:
+        figure = figure_fn()
+    except MissingExtraError as error:
+        return paragraph(f"No picture here ({caption}): {error}", class_="warning")
+    if figure is None:
+        return Markup("")
+    image = element("img", src=data_address(figure), alt=alt)
+    return element("figure", image, element("figcaption", caption))
+
+
+def data_address(figure: "Figure") -> str:
+    """Return a figure as a data address that an image can have as its source; the same figure gives the same one."""
+    matplotlib = require("matplotlib", "plot")
+    buffer = BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "journeyman"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    if buffer.tell() <= MAX_SVG_BYTES:
+        return f"data:image/svg+xml;base64,{b64encode(buffer.getvalue()).decode('ascii')}"
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=PNG_DPI)
+    return f"data:image/png;base64,{b64encode(buffer.getvalue()).decode('ascii')}"

@@ -12,9 +12,9 @@ from journeyman.report.html.page import (
     folded_table,
     join,
     paragraph,
+    picture,
     section,
 )
-from journeyman.report.html.pictures import picture
 from journeyman.report.learning.comparison import Comparison, comparison_sentences
 from journeyman.report.learning.figures import progress_figure, score_map_figure
 from journeyman.report.learning.page import CONTENTS, learning_sections

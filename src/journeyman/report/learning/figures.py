@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from journeyman.extras import require
-from journeyman.report.drawing.cells import MOVE, STAY, add_legend, has_marks, make_figure, plain
+from journeyman.report.drawing.cells import MOVE, STAY, add_legend, has_marks, make_figure, new_figure, plain
 from journeyman.report.drawing.maps import posterior_map, state_map
 from journeyman.report.learning.reward import ParameterKnowledge
 from journeyman.report.learning.summary import LearningSummary
-from journeyman.report.scores.score_map import draw_scores, scaled_scores, unit_words
+from journeyman.report.scores.score_map import draw_scores, scaled_scores, score_label
 from journeyman.types import FloatArray
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def progress_figure(summaries: Mapping[str, LearningSummary]) -> "Figure":
     epsilon, delta = first.epsilon, first.delta
     has_entropy = any(step.entropy is not None for summary in summaries.values() for step in summary.course)
     has_truth = any(summary.true_regrets for summary in summaries.values())
-    figure = _new_figure(4.2 * (3 if has_entropy else 2), 3.6)
+    figure = new_figure(4.2 * (3 if has_entropy else 2), 3.6)
     axes = figure.subplots(1, 3 if has_entropy else 2)
     for index, (name, summary) in enumerate(summaries.items()):
         course = summary.course
@@ -76,7 +76,7 @@ def parameter_figure(knowledge: ParameterKnowledge, truth: FloatArray | None = N
     order = np.argsort(knowledge.remaining, kind="stable")[:MAX_PARAMETERS]
     if len(knowledge.names) <= MAX_PARAMETERS:
         order = np.sort(order)
-    figure = _new_figure(7.5, 0.9 + 0.3 * max(len(order), 2))
+    figure = new_figure(7.5, 0.9 + 0.3 * max(len(order), 2))
     ax = figure.subplots()
     heights = np.arange(len(order))[::-1]
     low, high = knowledge.prior_intervals[order].T
@@ -114,7 +114,7 @@ def score_map_figure(summary: LearningSummary) -> "Figure | None":
     figure = make_figure(mdp, num_panels=1)
     ax = figure.add_subplot()
     asked = np.unique([item.query.state for item in summary.asked]).astype(np.int64)
-    label = f"score in {unit_words(scores)}"
+    label = score_label(scores)
     draw_scores(ax, mdp, scaled_scores(scores.values), label, asked, scores.best_state())
     ax.set_title(plain(f"{scores.name}: the next question"), loc="left", fontsize=11, pad=20)
     add_legend(figure, mdp, None)
@@ -154,8 +154,3 @@ def _explain_actions(figure: "Figure", summary: LearningSummary, chosen: Any) ->
     if chosen[~mdp.terminal][:, ~np.asarray(grid.moves).any(axis=1)].any():
         handles.append(line([], [], label="apprentice stays", **STAY))
     figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
-
-
-def _new_figure(width: float, height: float) -> "Figure":
-    figure_class: type[Figure] = require("matplotlib.figure", "plot").Figure
-    return figure_class(figsize=(width, height), layout="constrained")

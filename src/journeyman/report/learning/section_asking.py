@@ -1,7 +1,6 @@
 """Sections of a report on the questions: what was asked and why, and how the answers changed the belief."""
 
-from journeyman.report.html.page import Markup, folded_table, paragraph, section
-from journeyman.report.html.pictures import picture
+from journeyman.report.html.page import Markup, folded_table, paragraph, picture, section
 from journeyman.report.learning.figures import SMALLEST, progress_figure, score_map_figure
 from journeyman.report.learning.sentences import answer_words, change_sentence, goal_sentence, place_words
 from journeyman.report.learning.summary import LearningSummary

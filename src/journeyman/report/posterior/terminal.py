@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from journeyman.report.drawing.marks import has_row_numbering
@@ -17,7 +16,7 @@ from journeyman.report.drawing.terminal_grid import (
     grid_lines,
 )
 from journeyman.report.posterior.summary import PosteriorSummary
-from journeyman.report.world.terminal import definitions
+from journeyman.report.terminal import definitions, print_warnings, text_table
 from journeyman.wording import counted, listed, percent, plain_number, signed_number
 
 MAX_TABLE_PARAMETERS = 16
@@ -40,8 +39,7 @@ def print_posterior(console: Console, summary: PosteriorSummary) -> None:
     if not has_cells or world.problem.reward_model.kind == "features":
         console.print(parameter_table(summary), "")
     console.print(definitions(_facts(summary)))
-    for warning in posterior.warnings:
-        console.print(Text.assemble(("Warning: ", "bold yellow"), warning))
+    print_warnings(console, posterior.warnings)
 
 
 def _asked(summary: PosteriorSummary) -> str:
@@ -105,11 +103,7 @@ def _legend(console: Console, summary: PosteriorSummary) -> dict[str, str]:
 def parameter_table(summary: PosteriorSummary) -> RenderableType:
     """Return mean, standard deviation, interval and truth of the parameters, least known first if there are many."""
     model, truth = summary.world.problem.reward_model, summary.world.true_parameters
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("parameter")
-    for name in ("mean", "sd", "95 % interval", "truth"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("inside", justify="center")
+    table = text_table(("parameter", "mean", "sd", "95 % interval", "truth", "inside"), numeric=range(1, 5))
     order = np.arange(model.num_parameters)
     is_cut = model.num_parameters > MAX_TABLE_PARAMETERS
     if is_cut:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROUNDING = 1e-12
-UNITS = {"reward": "units of reward", "": "no unit"}  # others are words already
-SCALES = {1.0: "", 1e3: "thousandths of ", 1e6: "millionths of "}
+UNITS = {"reward": "units of reward"}  # others are words already
+SCALES = {1.0: "", 1e3: "thousandths", 1e6: "millionths"}
 BEST: dict[str, Any] = {"linestyle": "none", "marker": "*", "color": "#d1495b", "markeredgecolor": "white", "zorder": 6}
 ASKED: dict[str, Any] = {"linestyle": "none", "marker": "s", "color": "#2a9d8f", "zorder": 6}
 
@@ -60,9 +60,9 @@ class ScoreMap:
         return scaled_scores(self.scores.values)
 
     @property
-    def unit(self) -> str:
-        """Unit of the scaled scores in words."""
-        return unit_words(self.scores)
+    def label(self) -> str:
+        """What the scaled scores are, with their unit."""
+        return score_label(self.scores)
 
 
 def scale_of(values: FloatArray) -> float:
@@ -82,9 +82,10 @@ def plain_unit(unit: str) -> str:
     return UNITS.get(unit, unit)
 
 
-def unit_words(scores: Scores) -> str:
-    """Return the unit of scaled scores in words, such as "thousandths of nats"."""
-    return f"{SCALES[scale_of(scores.values)]}{plain_unit(scores.unit)}"
+def score_label(scores: Scores) -> str:
+    """Return what scaled scores are: "score in thousandths of nats", or "score" where they have no unit."""
+    words = [word for word in (SCALES[scale_of(scores.values)], plain_unit(scores.unit)) if word]
+    return f"score in {' of '.join(words)}" if words else "score"
 
 
 def score_figure(found: ScoreMap) -> "Figure":
@@ -92,7 +93,7 @@ def score_figure(found: ScoreMap) -> "Figure":
     mdp, scores = found.world.problem.mdp, found.scores
     figure = make_figure(mdp, num_panels=1)
     ax = figure.add_subplot()
-    draw_scores(ax, mdp, found.scaled, f"score in {found.unit}", np.flatnonzero(found.times_asked), int(found.order[0]))
+    draw_scores(ax, mdp, found.scaled, found.label, np.flatnonzero(found.times_asked), int(found.order[0]))
     query = "" if scores.length is None else f", trajectories of {scores.length}"
     title = f"{found.world.name}, seed {found.world.seed}: {scores.name}{query}, {len(found.demonstrations)} asked"
     ax.set_title(plain(title), loc="left", fontsize=11)

@@ -3,14 +3,13 @@
 import numpy as np
 from rich.console import Console, Group, RenderableType
 from rich.style import Style
-from rich.table import Table
 from rich.text import Text
 
 from journeyman.acquisition import ACQUISITIONS
 from journeyman.report.drawing.marks import has_initial_marks, has_row_numbering
 from journeyman.report.drawing.terminal_grid import MIN_CELL, cell_style, fitting_cell_width, glyphs_of, grid_lines
 from journeyman.report.scores.score_map import ScoreMap, plain_unit
-from journeyman.report.world.terminal import definitions
+from journeyman.report.terminal import definitions, print_warnings, text_table
 from journeyman.wording import counted, listed, plain_number, signed_number
 
 NUM_TABLE_STATES, NUM_NAMED_STATES, BAR_WIDTH = 12, 4, 24
@@ -32,8 +31,7 @@ def print_scores(console: Console, found: ScoreMap) -> None:
     if cell_width is not None:
         console.print(definitions(_legend(found, cell_width)), "")
     console.print(definitions(_facts(found)))
-    for warning in (*found.posterior.warnings, *scores.warnings):
-        console.print(Text.assemble(("Warning: ", "bold yellow"), warning))
+    print_warnings(console, (*found.posterior.warnings, *scores.warnings))
 
 
 def _number(value: float) -> str:
@@ -67,7 +65,7 @@ def _drawing(console: Console, found: ScoreMap, width: int) -> RenderableType:
 def _legend(found: ScoreMap, width: int) -> dict[str, str]:
     """Return what the marks mean: all that occur, and no others."""
     mdp = found.world.problem.mdp
-    rows = {"numbers" if width >= MIN_CELL else "0-9": f"score in {found.unit}"}
+    rows = {"numbers" if width >= MIN_CELL else "0-9": found.label}
     if width < MIN_CELL:
         rows["0-9"] = "score in tenths of the best; numbers need a wider terminal, --png or --json"
     rows["[ ]"] = "asked next"
@@ -87,11 +85,7 @@ def _legend(found: ScoreMap, width: int) -> dict[str, str]:
 def _table(found: ScoreMap) -> RenderableType:
     """Return the best states with their scores and bars."""
     mdp, scaled, error = found.world.problem.mdp, found.scaled, found.scores.standard_error
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("state")
-    table.add_column(f"score in {found.unit}", justify="right")
-    table.add_column("asked", justify="right")
-    table.add_column("")
+    table = text_table(("state", found.label, "asked", ""), numeric=(1, 2))
     limit = float(np.nanmax(scaled))
     for state in found.order[:NUM_TABLE_STATES].tolist():
         spread = "" if error is None else f" +- {plain_number(float(error[state] * found.scale))}"
@@ -110,8 +104,8 @@ def _facts(found: ScoreMap) -> dict[str, str]:
         "" if scores.standard_error is None else f" (standard error {plain_number(float(scores.standard_error[best]))})"
     )
     unit, number = plain_unit(scores.unit), plain_number(float(scores.values[best]))
-    rows = {"score": f"{ACQUISITIONS.find(scores.name).summary}, in {unit}"}
-    rows["ask next"] = f"state {mdp.state_name(best)}: {number} {unit if scores.unit else ''}{spread}".rstrip()
+    rows = {"score": f"{ACQUISITIONS.find(scores.name).summary}, {f'in {unit}' if unit else 'without a unit'}"}
+    rows["ask next"] = f"state {mdp.state_name(best)}: {f'{number} {unit}'.rstrip()}{spread}"
     is_tied = np.isclose(scores.values[found.order], scores.values[best], rtol=1e-9, atol=1e-12)
     if is_tied.sum() > 1:
         rows["ask next"] += f"; {is_tied.sum() - 1} more are equally good, and chance would decide"
@@ -129,6 +123,4 @@ def _facts(found: ScoreMap) -> dict[str, str]:
 def _detail(value: object) -> str:
     if isinstance(value, float):
         return plain_number(value)
-    if isinstance(value, list):
-        return listed([plain_number(float(item)) for item in value])
-    return str(value)
+    return listed([_detail(item) for item in value]) if isinstance(value, list) else str(value)

@@ -6,9 +6,9 @@ import numpy as np
 
 from journeyman.experiment.statistics.steps_to import Share, exact_share, share_reached, steps_to
 from journeyman.experiment.statistics.table import numbers
-from journeyman.report.drawing.cells import plain
+from journeyman.report.drawing.cells import new_figure, plain
 from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data
-from journeyman.report.sweep.styles import legend_rows, method_legend, new_figure, say_nothing_known, step_axis
+from journeyman.report.sweep.styles import legend_rows, method_legend, say_nothing_known, step_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

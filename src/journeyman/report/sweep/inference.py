@@ -8,14 +8,13 @@ from journeyman.errors import InputError
 from journeyman.experiment.statistics.curves import curves
 from journeyman.experiment.statistics.entropies import ESTIMATES, entropy_column
 from journeyman.experiment.statistics.table import INSTANCE, checked_methods, checked_table, numbers, with_methods
-from journeyman.report.drawing.cells import plain
+from journeyman.report.drawing.cells import new_figure, plain
 from journeyman.report.sweep.figure_data import DEFAULTS, FigureOptions, query_words
 from journeyman.report.sweep.styles import (
     DASHED,
     DOTTED,
     Style,
     method_legend,
-    new_figure,
     step_axis,
     wrapped_title,
 )

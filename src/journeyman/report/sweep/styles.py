@@ -84,10 +84,3 @@ def wrapped_title(figure: "Figure", title: str) -> None:
     """Put a title above all panels, in as many lines as the width of the figure asks for."""
     width = int(CHARACTERS_PER_INCH * figure.get_figwidth())
     figure.suptitle("\n".join(textwrap.wrap(plain(title), width)), fontsize=11)
-
-
-def new_figure(width: float, height: float, layout: str = "constrained") -> "Figure":
-    """Return an empty figure of a size in inches; layout "compressed" suits panels of a fixed shape."""
-    figure_class: Any = require("matplotlib.figure", "plot").Figure
-    figure: Figure = figure_class(figsize=(width, height), layout=layout)
-    return figure

@@ -27,7 +27,7 @@ from journeyman.report.sweep.summary import (
     progress_by_method,
     status_counts,
 )
-from journeyman.report.world.terminal import definitions
+from journeyman.report.terminal import definitions, text_table
 from journeyman.wording import counted, percent
 
 MAX_LISTED = 5  # failed or running cells, unless all are wanted
@@ -121,10 +121,7 @@ def progress_tables(progress: Mapping[tuple[Group, str], Progress], width: int) 
 
 
 def _progress_table(methods: Sequence[str], columns: Sequence[Sequence[Text]]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("method")
-    for heading, *_ in columns:
-        table.add_column(heading, justify="right")
+    table = text_table(("method", *(str(heading) for heading, *_ in columns)), numeric=range(1, len(columns) + 1))
     for index, method in enumerate(methods, start=1):
         table.add_row(Text(method), *(column[index] for column in columns))
     return table
@@ -149,10 +146,7 @@ def short_names(groups: Sequence[Group]) -> dict[Group, str]:
 
 
 def _cell_table(sweep: Sweep, statuses: Sequence[CellStatus]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("cell", "what", "status"):
-        table.add_column(heading, no_wrap=heading != "what")
-    table.add_column("answers", justify="right")
+    table = text_table(("cell", "what", "status", "answers"), numeric=(3,), gap=1)
     for item in statuses:
         status = Text(item.status, style=COLOURS[item.status])
         table.add_row(item.cell.id, Text(cell_name(sweep, item.cell)), status, str(item.num_steps))
@@ -214,11 +208,8 @@ def print_summary(console: Console, rows: Sequence[SummaryRow], epsilon: float) 
 
 def summary_table(rows: Sequence[SummaryRow], epsilon: float) -> Table:
     """Return the table of one group."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("step", justify="right", no_wrap=True)
-    table.add_column("method", overflow="fold")
-    for heading in ("n", "entropy\n(nats)", "true\nregret", f"P[regret\n> {epsilon:g}]", "certi-\nfied"):
-        table.add_column(Text(heading), justify="right", no_wrap=True)
+    numbers = ("n", "entropy\n(nats)", "true\nregret", f"P[regret\n> {epsilon:g}]", "certi-\nfied")
+    table = text_table(("step", "method", *numbers), numeric=(0, *range(2, 7)))
     for step, members in groupby(rows, key=lambda row: row.step):
         mine = list(members)
         if table.row_count:

@@ -1,16 +1,14 @@
 """The list of worlds: what each is like before its truth is drawn."""
 
 import inspect
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
+from journeyman.report.terminal import definitions, text_table
 from journeyman.report.words import describe_prior
-from journeyman.report.world.terminal import definitions
 from journeyman.wording import plain_number
 from journeyman.worlds import WORLDS, make_world
 
@@ -86,14 +84,13 @@ def entry_records(entries: list[WorldEntry]) -> list[dict[str, Any]]:
 
 
 HEADINGS = (
-    ("", "", "world"),
-    ("", "states x", "actions"),
-    ("", "unknown", "parameters"),
-    ("", "", "prior of each"),
-    ("", "", "beta"),
-    ("queries:", "states x", "steps"),
+    "\n\nworld",
+    "\nstates x\nactions",
+    "\nunknown\nparameters",
+    "\n\nprior of each",
+    "\n\nbeta",
+    "queries:\nstates x\nsteps",
 )
-IS_RIGHT = (False, True, True, False, True, True)
 NOTES = {
     "parameters": "what a learner has to find out about the reward",
     "beta": "how sharply the expert prefers better actions; 0 would be not at all",
@@ -102,36 +99,17 @@ NOTES = {
 
 
 def print_worlds(console: Console, entries: list[WorldEntry]) -> None:
-    """Print the worlds as a table that fits 80 columns: a line of numbers, and what it is below."""
-    rows = [_cells(entry) for entry in entries]
-    widths = [
-        max(len(cells[index]) for cells in (*zip(*HEADINGS, strict=True), *rows)) for index in range(len(HEADINGS))
-    ]
-    for heading in zip(*HEADINGS, strict=True):
-        console.print(Text(_line(heading, widths), style="bold"), no_wrap=True)
-    for entry, cells in zip(entries, rows, strict=True):
-        line = Text(_line(cells, widths))
-        line.stylize("bold cyan", 0, len(entry.name))
-        console.print(line, no_wrap=True)
-        console.print(Padding(Text(entry.summary), (0, 0, 1, 2)))
+    """Print the worlds as a table that fits 80 columns, and what each of them is."""
+    table = text_table(HEADINGS, numeric=(1, 2, 4, 5))
+    for entry in entries:
+        table.add_row(
+            Text(entry.name, style="bold cyan"),
+            f"{entry.num_states} x {entry.num_actions}",
+            str(entry.num_parameters),
+            entry.prior,
+            plain_number(entry.beta),
+            f"{entry.num_queryable} x {entry.max_length}",
+        )
+    console.print(table, "")
+    console.print(definitions({entry.name: entry.summary for entry in entries}), "")
     console.print(definitions(NOTES))
-
-
-def _cells(entry: WorldEntry) -> list[str]:
-    """Return the cells of a world's line of numbers."""
-    return [
-        entry.name,
-        f"{entry.num_states} x {entry.num_actions}",
-        str(entry.num_parameters),
-        entry.prior,
-        plain_number(entry.beta),
-        f"{entry.num_queryable} x {entry.max_length}",
-    ]
-
-
-def _line(cells: Sequence[str], widths: list[int]) -> str:
-    parts = [
-        cell.rjust(width) if is_right else cell.ljust(width)
-        for cell, width, is_right in zip(cells, widths, IS_RIGHT, strict=True)
-    ]
-    return "  ".join(parts).rstrip()

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing.terminal_grid import cell_style, grid_drawing
+from journeyman.report.terminal import definitions, text_table
 from journeyman.report.words import describe_beta, describe_initial, describe_prior
 from journeyman.report.world.summary import WorldSummary
 from journeyman.wording import counted, listed, percent, plain_number, signed_number
@@ -49,16 +49,6 @@ def print_world(
     console.print(definitions(facts(summary, options or {})))
 
 
-def definitions(rows: Mapping[str, str]) -> Table:
-    """Return words and what they mean, in two columns."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-    for word, meaning in rows.items():
-        table.add_row(Text(word), Text(meaning))
-    return table
-
-
 def facts(summary: WorldSummary, options: Mapping[str, Any]) -> dict[str, str]:
     """Return what is true in a world, in words."""
     problem = summary.world.problem
@@ -86,12 +76,7 @@ def _truth(summary: WorldSummary) -> str:
 def state_table(summary: WorldSummary, *, shows_all: bool = False) -> tuple[RenderableType, dict[str, str]]:
     """Return a world as a table with one row per state and action, and what its columns mean."""
     mdp = summary.mdp
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("state", "action", "next states"):
-        table.add_column(name)
-    for name in ("reward", "Q*", "expert"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("optimal", justify="center")
+    table = text_table(("state", "action", "next states", "reward", "Q*", "expert", "optimal"), numeric=(3, 4, 5))
     num_shown = mdp.num_states if shows_all else min(mdp.num_states, MAX_TABLE_STATES)
     for state in range(num_shown):
         for row in _state_rows(summary, state):
