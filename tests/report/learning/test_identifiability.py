@@ -11,10 +11,9 @@ from journeyman.report.learning.identifiability import (
     identifiability,
     invisible_directions,
     learned_spreads,
-    prior_covariance,
     reason_not_learned,
 )
-from journeyman.report.learning.reward import parameter_knowledge
+from journeyman.report.posterior.knowledge import parameter_knowledge, prior_covariance
 from journeyman.rewards import Discrete, LinearFeatures, MultivariateNormal, Normal, PerState, PerStateAction, Uniform
 from journeyman.worlds import make_world
 

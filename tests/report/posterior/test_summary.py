@@ -7,7 +7,8 @@ from rich.console import Console
 
 from journeyman.demonstrations import Demonstration
 from journeyman.inference import Diagnostics, Posterior, infer
-from journeyman.report.posterior.summary import posterior_record, prior_std, summarise_posterior
+from journeyman.report.posterior.knowledge import prior_std
+from journeyman.report.posterior.summary import posterior_record, summarise_posterior
 from journeyman.report.posterior.terminal import parameter_table, print_posterior
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
 from journeyman.worlds import WORLDS, make_world
@@ -31,14 +32,14 @@ def test_numbers_by_hand():
     world = make_world("jail", 3)  # mud -78.77, water -44.87, lava -81.25
     posterior = posterior_of_world(world, [[-80.0, -40.0, -50.0], [-40.0, -48.0, -50.0]], [0.25, 0.75])
     summary = summarise_posterior(world, (), posterior)
-    np.testing.assert_allclose(summary.mean, [-50.0, -46.0, -50.0])
-    np.testing.assert_allclose(summary.std, [40 * np.sqrt(3 / 16), 8 * np.sqrt(3 / 16), 0.0])
-    np.testing.assert_allclose(summary.intervals, [[-80, -40], [-48, -40], [-50, -50]])
+    np.testing.assert_allclose(summary.knowledge.mean, [-50.0, -46.0, -50.0])
+    np.testing.assert_allclose(summary.knowledge.std, [40 * np.sqrt(3 / 16), 8 * np.sqrt(3 / 16), 0.0])
+    np.testing.assert_allclose(summary.knowledge.intervals, [[-80, -40], [-48, -40], [-50, -50]])
     assert summary.is_inside.tolist() == [True, True, False]
     assert summary.coverage == pytest.approx(2 / 3)
     assert summary.spread == pytest.approx(48 * np.sqrt(3 / 16) / 3 / (100 / np.sqrt(12)))
-    assert summary.state_mean[0] == 100.0
-    assert summary.state_std[0] == 0.0
+    assert summary.posterior.mean_reward()[0] == 100.0
+    assert summary.posterior.reward_std()[0] == 0.0
 
 
 def test_the_policy_of_the_truth_is_optimal():

@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,8 +46,20 @@ def test_numbers_of_the_map(found):
 def test_small_scores_are_scaled(found, largest, scale, unit):
     values = np.where(found.world.problem.queryable, largest, -np.inf)
     shown = with_values(found, values)
-    assert (shown.scale, shown.unit) == (scale, unit)
+    assert (shown.scale, shown.label) == (scale, f"score in {unit}")
     assert np.nanmax(shown.scaled) == pytest.approx(largest * scale)
+
+
+@pytest.mark.parametrize(
+    ("unit", "largest", "label"),
+    [("bits", 2.0, "score in bits"), ("", 2.0, "score"), ("", 0.02, "score in thousandths")],
+)
+def test_any_unit_or_none_is_printed_and_drawn(found, unit, largest, label):
+    values = np.where(found.world.problem.queryable, largest, -np.inf)
+    shown = replace(found, scores=replace(found.scores, values=values, unit=unit))
+    assert shown.label == label
+    assert f"in {unit}" in printed(shown) if unit else "without a unit" in printed(shown)
+    assert score_record(shown)["unit"] == unit
 
 
 def test_drawing_names_what_it_shows(found):

@@ -194,5 +194,5 @@ def test_list_of_worlds_fits_80_columns():
     lines = file.getvalue().splitlines()
     assert max(len(line.rstrip()) for line in lines) <= 80
     first_words = [line.split()[0] for line in lines if line.strip()]
-    assert [word for word in first_words if word in WORLDS] == list(WORLDS)
+    assert [word for word in first_words if word in WORLDS] == 2 * list(WORLDS)  # numbers, then words
     assert "jail               36 x 5           3  uniform, -100 to 0           4   35 x 20" in file.getvalue()

@@ -8,8 +8,8 @@ import numpy as np
 from journeyman.extras import require
 from journeyman.report.drawing.cells import MOVE, STAY, add_legend, has_marks, make_figure, new_figure, plain
 from journeyman.report.drawing.maps import posterior_map, state_map
-from journeyman.report.learning.reward import ParameterKnowledge
 from journeyman.report.learning.summary import LearningSummary
+from journeyman.report.posterior.knowledge import ParameterKnowledge
 from journeyman.report.scores.score_map import draw_scores, scaled_scores, score_label
 from journeyman.types import FloatArray
 

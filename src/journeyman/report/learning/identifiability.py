@@ -18,9 +18,7 @@ from scipy import linalg, sparse
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp.graph import reachable
 from journeyman.problem import Problem
-from journeyman.report.learning.reward import ParameterKnowledge
-from journeyman.report.posterior.summary import prior_std
-from journeyman.rewards import Discrete, MultivariateNormal, Prior
+from journeyman.report.posterior.knowledge import ParameterKnowledge, prior_covariance
 from journeyman.types import BoolArray, FloatArray, IntArray
 
 MAX_ENTRIES = 1_500_000  # of the matrix whose null space is taken: about two seconds
@@ -128,16 +126,6 @@ def _rows_of_choices(problem: Problem) -> tuple[Any, Any]:
     own: Any = sparse.csr_array((np.ones(len(rows)), (np.arange(len(rows)), states)), shape=(len(rows), mdp.num_states))
     features = model.features[states if model.is_state_only else rows]
     return sparse.csr_array(features), sparse.csr_array(own - mdp.discount * transitions[rows])
-
-
-def prior_covariance(prior: Prior) -> FloatArray:
-    """Return the covariance of the parameters before any data `[D, D]`."""
-    if isinstance(prior, MultivariateNormal):
-        return np.asarray(prior.covariance)
-    if isinstance(prior, Discrete):
-        centred = prior.atoms - prior.weights @ prior.atoms
-        return np.asarray(centred.T @ (prior.weights[:, None] * centred))
-    return np.asarray(np.diag(prior_std(prior) ** 2))
 
 
 def learned_spreads(posterior: Posterior) -> FloatArray:

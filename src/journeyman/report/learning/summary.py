@@ -14,7 +14,7 @@ from journeyman.inference.posterior import Posterior
 from journeyman.learner import Learner, LearnerSettings, Query, StepRecord
 from journeyman.problem import Problem
 from journeyman.report.learning.identifiability import Identifiability, identifiability
-from journeyman.report.learning.reward import (
+from journeyman.report.posterior.knowledge import (
     ActionCertainty,
     ParameterKnowledge,
     RewardIntervals,

@@ -17,6 +17,7 @@ from journeyman.report.drawing.terminal_grid import (
 )
 from journeyman.report.posterior.summary import PosteriorSummary
 from journeyman.report.terminal import definitions, print_warnings, text_table
+from journeyman.report.world.summary import per_state
 from journeyman.wording import counted, listed, percent, plain_number, signed_number
 
 MAX_TABLE_PARAMETERS = 16
@@ -54,16 +55,18 @@ def _asked(summary: PosteriorSummary) -> str:
 def _drawing(console: Console, summary: PosteriorSummary, cell_width: int) -> RenderableType:
     """Return the grid: mean, standard deviation and demonstrated actions in every cell, coloured by the mean."""
     glyphs = glyphs_of(console)
-    limit = float(np.abs(summary.state_mean).max())
+    posterior, mdp = summary.posterior, summary.mdp
+    means, stds = per_state(mdp, posterior.mean_reward()), per_state(mdp, posterior.reward_std())
+    limit = float(np.abs(means).max())
     texts = [
         [
             signed_number(float(mean)).center(cell_width),
             f"{_plus_minus(glyphs)}{signed_number(float(std)).lstrip('+')}".center(cell_width),
             _done(summary, state, glyphs)[:cell_width].center(cell_width),
         ]
-        for state, (mean, std) in enumerate(zip(summary.state_mean, summary.state_std, strict=True))
+        for state, (mean, std) in enumerate(zip(means, stds, strict=True))
     ]
-    styles = [cell_style(float(mean), limit) for mean in summary.state_mean]
+    styles = [cell_style(float(mean), limit) for mean in means]
     return Group(*grid_lines(summary.mdp, texts, styles, glyphs, cell_width))
 
 
@@ -103,20 +106,21 @@ def _legend(console: Console, summary: PosteriorSummary) -> dict[str, str]:
 def parameter_table(summary: PosteriorSummary) -> RenderableType:
     """Return mean, standard deviation, interval and truth of the parameters, least known first if there are many."""
     model, truth = summary.world.problem.reward_model, summary.world.true_parameters
+    known, is_inside = summary.knowledge, summary.is_inside
     table = text_table(("parameter", "mean", "sd", "95 % interval", "truth", "inside"), numeric=range(1, 5))
     order = np.arange(model.num_parameters)
     is_cut = model.num_parameters > MAX_TABLE_PARAMETERS
     if is_cut:
-        order = np.argsort(-summary.std, kind="stable")[:MAX_TABLE_PARAMETERS]
+        order = np.argsort(-known.std, kind="stable")[:MAX_TABLE_PARAMETERS]
     for i in order.tolist():
-        low, high = summary.intervals[i]
+        low, high = known.intervals[i]
         table.add_row(
             Text(model.parameter_name(i)),
-            f"{summary.mean[i]:.2f}",
-            f"{summary.std[i]:.2f}",
+            f"{known.mean[i]:.2f}",
+            f"{known.std[i]:.2f}",
             f"{low:.2f} to {high:.2f}",
             f"{truth[i]:.2f}",
-            "yes" if summary.is_inside[i] else "no",
+            "yes" if is_inside[i] else "no",
         )
     if not is_cut:
         return table
@@ -127,7 +131,7 @@ def parameter_table(summary: PosteriorSummary) -> RenderableType:
 def _facts(summary: PosteriorSummary) -> dict[str, str]:
     """Return what was asked, how sure the posterior is, and how right, in words."""
     posterior = summary.posterior
-    num_inside, num_parameters = int(summary.is_inside.sum()), len(summary.mean)
+    num_inside, num_parameters = int(summary.is_inside.sum()), len(summary.is_inside)
     rows = {"asked": _where(summary)} if summary.demonstrations else {}
     rows["sampling"] = ", ".join(_diagnostics(summary))
     rows["uncertainty"] = f"standard deviations are {percent(summary.spread)} of the prior's on average"

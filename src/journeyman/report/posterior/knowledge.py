@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from journeyman.errors import InputError
+from journeyman.checks import share
 from journeyman.inference.posterior import Posterior, weighted_quantile
 from journeyman.problem import Problem
-from journeyman.report.posterior.summary import LEVEL, prior_std
-from journeyman.rewards import Discrete, Prior, Uniform
+from journeyman.rewards import Discrete, MultivariateNormal, Prior, Uniform
 from journeyman.types import FloatArray, IntArray
 
+LEVEL = 0.95
 HARDLY_LEARNED = 0.9  # share of the prior's standard deviation that is left
 
 
@@ -105,6 +105,26 @@ def parameter_label(problem: Problem, index: int) -> str:
     return model.parameter_name(index)
 
 
+def prior_std(prior: Prior) -> FloatArray:
+    """Return the standard deviation of each parameter before any data `[D]`."""
+    if isinstance(prior, Discrete):
+        mean = prior.weights @ prior.atoms
+        return np.asarray(np.sqrt(prior.weights @ (prior.atoms - mean) ** 2))
+    if isinstance(prior, Uniform):
+        return np.asarray(prior.width / np.sqrt(12.0))
+    return np.asarray(prior.std)  # type: ignore[attr-defined]
+
+
+def prior_covariance(prior: Prior) -> FloatArray:
+    """Return the covariance of the parameters before any data `[D, D]`."""
+    if isinstance(prior, MultivariateNormal):
+        return np.asarray(prior.covariance)
+    if isinstance(prior, Discrete):
+        centred = prior.atoms - prior.weights @ prior.atoms
+        return np.asarray(centred.T @ (prior.weights[:, None] * centred))
+    return np.asarray(np.diag(prior_std(prior) ** 2))
+
+
 def prior_intervals(prior: Prior, level: float) -> FloatArray:
     """Return central intervals `[D, 2]` of the parameters before any data, of prior chance `level`."""
     tails = np.array([(1.0 - level) / 2.0, (1.0 + level) / 2.0])
@@ -118,8 +138,7 @@ def prior_intervals(prior: Prior, level: float) -> FloatArray:
 
 def reward_intervals(posterior: Posterior, level: float = LEVEL) -> RewardIntervals:
     """Return central intervals of each reward, by weighted quantiles of posterior chance `level`."""
-    if not 0.0 < level < 1.0:
-        raise InputError(f"level must lie strictly between 0 and 1, got {level}. 0.95 is usual.")
+    level = share(level, "level", "0.95 is usual.")
     mdp, rewards = posterior.problem.mdp, posterior.rewards
     states, actions = np.arange(mdp.num_states), None
     if rewards.ndim == 3:

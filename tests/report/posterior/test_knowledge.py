@@ -5,7 +5,7 @@ from journeyman.errors import InputError
 from journeyman.inference import Diagnostics, Posterior, infer
 from journeyman.mdp import FiniteMDP, solve
 from journeyman.problem import Problem
-from journeyman.report.learning.reward import (
+from journeyman.report.posterior.knowledge import (
     action_certainty,
     parameter_knowledge,
     parameter_label,
