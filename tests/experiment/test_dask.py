@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from experiment.processes import checkpoints, finished, until
@@ -15,6 +16,12 @@ from journeyman.experiment.store import Store
 
 pytest.importorskip("distributed")
 
+LOCAL = [
+    "--host",
+    "127.0.0.1",
+    "--dashboard-address",
+    "127.0.0.1:0",
+]  # as docs/cluster.md says: nothing listens elsewhere
 LONG = {"steps": 24, "seeds": 2}
 BAD = {"name": "policywalk", "label": "bad", "options": {"sampler": "nonsense"}}
 
@@ -25,9 +32,7 @@ class Cluster:
     def __init__(self, folder):
         self.folder, self.processes = folder, []
         file = folder / "scheduler.json"
-        self.scheduler = self.start(
-            "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)
-        )
+        self.scheduler = self.start("dask_scheduler", *LOCAL, "--port", "0", "--scheduler-file", str(file))
         self.address = until(lambda: self.read(file), "the scheduler listens")
 
     @staticmethod
@@ -53,7 +58,7 @@ class Cluster:
 
     def add_worker(self):
         folder = ["--local-directory", str(self.folder)]
-        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1", "--memory-limit", "0"]
+        options = [*LOCAL, "--nthreads", "1", "--no-nanny", "--memory-limit", "0"]
         return self.start("dask_worker", self.address, *options, *folder)
 
     def close(self):
@@ -61,6 +66,16 @@ class Cluster:
             process.kill()
         for process in self.processes:
             process.wait()
+
+
+def listening(process_id):
+    """Addresses, as in /proc/net/tcp, on which a process listens."""
+    lines = [
+        line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
+    sockets = {f"socket:[{words[9]}]": words[1].partition(":")[0] for words in lines if words[3] == "0A"}
+    held = {os.readlink(path) for path in Path(f"/proc/{process_id}/fd").iterdir() if path.is_symlink()}
+    return {address for name, address in sockets.items() if name in held}
 
 
 @pytest.fixture
@@ -71,16 +86,19 @@ def cluster(tmp_path):
     cluster.close()
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_and_a_scheduler_that_dies(starter, cluster, tmp_path):
     """One after the other on one cluster, since starting one takes seconds.
 
     A worker is killed in the middle of the run: the other one does the rest, and the table is that of a local run.
-    Cells that fail are told. Then the scheduler is killed: that is said, what was kept stays, and a local run goes on.
+    Cells that fail are told. Then the scheduler is killed: that is said, what was kept stays, and a local run resumes.
     """
     out, dask = tmp_path / "out", {"executor": "dask", "scheduler": cluster.address, "checkpoint_seconds": 0.0}
     workers = [cluster.add_worker() for _ in range(2)]
     running = starter.run(out, LONG, **dask)
     until(lambda: len(checkpoints(out)) == 2 or len(finished(out)) == 2, "both workers are at work")
+    for process in cluster.processes:
+        assert listening(process.pid) == {"0100007F"}  # 127.0.0.1
     workers[0].send_signal(signal.SIGKILL)
     assert running.wait() == 0, running.text()
     assert workers[1].poll() is None
@@ -102,8 +120,8 @@ def test_a_worker_that_dies_and_a_scheduler_that_dies(starter, cluster, tmp_path
     before = finished(out)
     cluster.scheduler.send_signal(signal.SIGKILL)
     assert running.wait() == 1, running.text()
-    assert "InputError: the scheduler must stay until the sweep is finished" in running.text()
-    assert "run the same command again to go on" in running.text()
+    assert "InputError: the scheduler must stay until all tasks are done" in running.text()
+    assert "run the same command again to resume" in running.text()
     assert "Traceback" not in running.text()
     assert finished(out).keys() == before.keys()
     assert checkpoints(out)
