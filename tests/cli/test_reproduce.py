@@ -1,5 +1,12 @@
+from pathlib import Path
+
 import pytest
 from cli.test_worlds import run  # noqa: F401
+
+from journeyman.cli.reproduce import checkout
+from journeyman.errors import InputError
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_failure_modes_are_printed(run, tmp_path):  # noqa: F811
@@ -27,3 +34,10 @@ def test_mistakes(run, tmp_path, monkeypatch, arguments, hint):  # noqa: F811
     assert code == 1
     assert hint in err
     assert "Traceback" not in err
+
+
+def test_a_checkout_is_found_from_any_folder_in_it_and_its_absence_is_said(tmp_path):
+    assert checkout(ROOT / "docs") == checkout(tmp_path, ROOT / "src" / "journeyman" / "cli") == ROOT
+    (tmp_path / "reproduction").mkdir()
+    with pytest.raises(InputError, match=r"must be run in a checkout.*clone the repository"):
+        checkout(tmp_path / "reproduction", tmp_path)

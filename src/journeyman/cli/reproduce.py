@@ -94,19 +94,19 @@ def reproduce(
 
 def make_importable() -> None:
     """Make the folder reproduction/ of a checkout importable: it is not in the installed package."""
-    root = str(checkout())
+    root = str(checkout(Path.cwd(), Path(__file__).resolve().parent))
     if root not in sys.path:
         sys.path.insert(0, root)
 
 
-def checkout() -> Path:
-    """Return the checkout of journeyman that holds the current folder, or that the package is run from."""
-    for start in (Path.cwd(), Path(__file__).resolve().parent):
+def checkout(*starts: Path) -> Path:
+    """Return the checkout of journeyman that one of some folders lies in: the current one, and that of the package."""
+    for start in starts:
         for folder in (start, *start.parents):
             if (folder / "reproduction" / "experiments.py").is_file() and (folder / "src" / "journeyman").is_dir():
                 return folder
     raise InputError(
         "`journeyman reproduce` must be run in a checkout of journeyman, since the paper's experiments are not in the "
-        f"installed package, got the folder {str(Path.cwd())!r}. Unpack the source distribution or clone the "
+        f"installed package, got the folder {str(starts[0])!r}. Unpack the source distribution or clone the "
         "repository, and run the same command there."
     )

@@ -7,9 +7,10 @@ import pytest
 from report.html_checks import checked_page
 from report.learners import EVIL, grid_summary, plain_summary
 
+from journeyman.acquisition import ACQUISITIONS, Acquisition, Rating
 from journeyman.apprentice.certificate_text import HEADLINES
 from journeyman.errors import InputError, MissingExtraError
-from journeyman.learner import ActiveLearner
+from journeyman.learner import ActiveLearner, simulate
 from journeyman.report.html import page as html_page
 from journeyman.report.html.page import data_address, picture
 from journeyman.report.learning import comparison_report, figures as learning_figures, learning_report, write_page
@@ -136,3 +137,21 @@ def test_a_browser_shows_every_picture(tmp_path, grid_page):
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     shown = subprocess.run([*command, "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=120)
     assert "<title>5 of 5</title>" in shown.stdout
+
+
+@pytest.mark.parametrize(("unit", "words"), [("votes", "2 votes"), ("", "highest score: 2")])
+def test_a_function_from_outside_may_have_a_new_unit_or_none(unit, words):
+    def rate_by_number(posterior, context):
+        """Ask in the state with the highest number."""
+        return Rating(2.0 * (context.states == context.states.max()))
+
+    ACQUISITIONS.register("highest", Acquisition("the highest number", rate_by_number, unit))
+    try:
+        world = make_world("random-grid", 1, size=3)
+        learner = ActiveLearner(world.problem, acquisition="highest", inference_options={"num_particles": 100}, seed=0)
+        simulate(learner, world.expert, 1, progress=False)
+        page = checked_page(learning_report(summarise_learning(learner, "outside")))
+    finally:
+        ACQUISITIONS.unregister("highest")
+    assert words in page.text
+    assert "chosen by chance" not in page.text

@@ -46,9 +46,9 @@ def tiles(summary: LearningSummary) -> Markup:
         (str(summary.num_demonstrations), "demonstrations"),
         (
             "?" if last.failure_chance is None else percent(last.failure_chance),
-            f"chance of a regret of {epsilon:.4g} or more (limit {percent(summary.settings.delta)})",
+            f"chance of a regret of {epsilon:.4g} or more (limit {percent(summary.settings.delta)}), by all samples",
         ),
-        ("?" if last.expected_regret is None else f"{last.expected_regret:.2g}", "expected regret"),
+        ("?" if last.expected_regret is None else f"{last.expected_regret:.2g}", "expected regret, by all samples"),
         (
             f"{summary.identifiability.num_learned:.1f} of {len(summary.identifiability.spreads)}",
             "directions of the reward learned",
