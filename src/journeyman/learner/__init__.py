@@ -2,18 +2,20 @@
 
 from journeyman.learner.learner import ActiveLearner
 from journeyman.learner.protocol import Learner
-from journeyman.learner.records import AnswerId, Event, Query, StepRecord
+from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
 from journeyman.learner.settings import LearnerSettings
-from journeyman.learner.simulate import Simulation, simulate
+from journeyman.learner.simulate import Simulation, answered_steps, simulate
 
 __all__ = [
     "ActiveLearner",
     "AnswerId",
     "Event",
+    "Forecast",
     "Learner",
     "LearnerSettings",
     "Query",
     "Simulation",
     "StepRecord",
+    "answered_steps",
     "simulate",
 ]

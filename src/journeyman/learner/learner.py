@@ -6,6 +6,7 @@ computed from these and kept only to save time.
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -17,8 +18,10 @@ from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.asking import ask_event, choose, rate
+from journeyman.learner.forecast import forecast_answers
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
-from journeyman.learner.records import AnswerId, Event, Query, StepRecord
+from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
+from journeyman.learner.seeding import FORECAST, stream
 from journeyman.learner.settings import CONFIRMATION_FACTOR, LearnerSettings
 from journeyman.learner.state import State, advance, compute_belief, replay, snapshot_of
 from journeyman.learner.stopping import certificate_of, confirmation_of, knowledge_of
@@ -249,6 +252,31 @@ class ActiveLearner:
         if self.settings.goal == "reward":
             return self.knowledge().is_enough
         return self.certificate().holds and self.confirmation().holds
+
+    def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool = False) -> Forecast:
+        """Return how many more answers it may take until the certificate holds, by simulating what comes.
+
+        Each run is a copy of this learner that asks an expert whose reward is drawn from the posterior. That takes as
+        long as so many courses of learning. It is as optimistic as the model: a real expert who fits it less well takes
+        longer, and so does a certificate that is not confirmed the first time.
+
+        Parameters
+        ----------
+        num_runs
+            Courses to simulate.
+        limit
+            Answers after which a course is given up.
+        progress
+            Whether to show a bar on the error stream.
+        """
+        posterior, snapshot, events = self.posterior(), self.snapshot(), self.events
+
+        def copy(seed: int) -> ActiveLearner:
+            settings = replace(self.settings, seed=seed)
+            return ActiveLearner.restore(self.problem, settings, events, snapshot, num_threads=self.num_threads)
+
+        rng = stream(self.settings.seed, FORECAST, self._state.ledger.num_events)
+        return forecast_answers(copy, posterior, rng, num_runs=num_runs, limit=limit, progress=progress)
 
     def history(self) -> tuple[StepRecord, ...]:
         """Return one record for the belief before any answer, and one for each that came in or was taken back."""

@@ -8,7 +8,7 @@ from journeyman.apprentice import Certificate
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.ledger import Answer
-from journeyman.learner.records import AnswerId, Event, Query, StepRecord
+from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
 from journeyman.learner.settings import LearnerSettings
 from journeyman.problem import Problem
 from journeyman.types import IntArray
@@ -91,6 +91,9 @@ class Learner(Protocol):
 
     def is_finished(self) -> bool:
         """Return whether the goal is reached."""
+
+    def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool = False) -> Forecast:
+        """Return how many more answers it may take until the certificate holds."""
 
     def history(self) -> tuple[StepRecord, ...]:
         """Return one record for the belief before any answer, and one for each that came in or was taken back."""

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from math import ceil
 from typing import Any
 
 from journeyman.checks import one_of
 from journeyman.problem import Problem
+from journeyman.wording import counted, percent
 
 STATUSES = ("waiting", "done", "failed", "abandoned")
 EVENT_NAMES = ("ask", "tell", "attach", "fail", "abandon", "undo")
@@ -157,6 +159,58 @@ class StepRecord:
                 "warnings": tuple(values["warnings"]),
             }
         )
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Answers that simulated runs needed until the certificate held (or the reward was known, if that is the goal).
+
+    Parameters
+    ----------
+    runs
+        More answers of each run; None where `limit` were not enough.
+    limit
+        After which a run was given up.
+    """
+
+    runs: tuple[int | None, ...]
+    limit: int
+
+    def quantile(self, level: float) -> int | None:
+        """Return how many answers were enough for this share of the runs; None if more than the limit."""
+        ordered = sorted(self.limit + 1 if run is None else run for run in self.runs)
+        found = ordered[max(0, ceil(level * len(ordered)) - 1)]
+        return None if found > self.limit else found
+
+    @property
+    def share_unfinished(self) -> float:
+        """Share of the runs that the limit ended."""
+        return sum(run is None for run in self.runs) / len(self.runs)
+
+    def text(self) -> str:
+        """Return the forecast in words."""
+        low, median, high = (self.quantile(level) for level in (0.25, 0.5, 0.75))
+        runs = counted(len(self.runs), "simulated run")
+        if median is None:
+            return (
+                f"More than {counted(self.limit, 'further answer')}: "
+                f"{percent(self.share_unfinished)} of {runs} were not finished by then."
+            )
+        upper = f"more than {self.limit}" if high is None else high
+        text = f"About {counted(median, 'more answer')} (half of {runs} needed between {low} and {upper}"
+        if self.share_unfinished > 0.0:
+            text += f"; {percent(self.share_unfinished)} were not finished after {self.limit}"
+        return f"{text}). A real expert who fits the model less well takes longer."
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the forecast as plain data."""
+        quantiles = {str(level): self.quantile(level) for level in (0.1, 0.25, 0.5, 0.75, 0.9)}
+        return {
+            "runs": list(self.runs),
+            "limit": self.limit,
+            "quantiles": quantiles,
+            "share_unfinished": self.share_unfinished,
+        }
 
 
 def question_text(problem: Problem, state: int, kind: str, length: int | None) -> str:

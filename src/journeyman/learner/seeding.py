@@ -6,7 +6,7 @@ whether the learner was stored and restored.
 
 import numpy as np
 
-ASK, POSTERIOR, CONFIRMATION = 1, 2, 3
+ASK, POSTERIOR, CONFIRMATION, FORECAST = 1, 2, 3, 4
 
 
 def stream(seed: int, purpose: int, event_number: int) -> np.random.Generator:

@@ -19,7 +19,7 @@ from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, StudyError
 from journeyman.inference.posterior import Posterior
-from journeyman.learner import ActiveLearner, AnswerId, Event, Learner, LearnerSettings, Query, StepRecord
+from journeyman.learner import ActiveLearner, AnswerId, Event, Forecast, Learner, LearnerSettings, Query, StepRecord
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
 from journeyman.learner.records import BELIEF_EVENTS
 from journeyman.problem import Problem
@@ -185,6 +185,14 @@ class Study:
         with self._lock:
             return self._caught_up().is_finished()
 
+    def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool = False) -> Forecast:
+        """Return how many more answers it may take until the certificate holds, as in the learner; others may go on."""
+        with self._lock:
+            learner = self._caught_up()
+            learner.posterior()
+            copy = self._replayed(list(learner.events), learner.snapshot())
+        return copy.forecast(num_runs=num_runs, limit=limit, progress=progress)
+
     def history(self) -> tuple[StepRecord, ...]:
         """Return one record for the belief before any answer, and one for each that came in or was taken back."""
         with self._lock:
@@ -273,7 +281,11 @@ class Study:
         events = self._log.events
         learner = self._caught_up_with(events)
         unkept = sum(event.name in BELIEF_EVENTS for event in events[self._num_kept :])
-        if unkept >= SNAPSHOT_EVERY and not self._log.is_in_transaction:
+        # What is not computed anew in a replay (numbers of past steps, with such methods) is kept at once.
+        if (
+            unkept >= (1 if self.settings.method.incremental is None else SNAPSHOT_EVERY)
+            and not self._log.is_in_transaction
+        ):
             with suppress(StudyError):  # said when something has to be stored; a snapshot only saves time
                 self.save_snapshot()
         return learner
