@@ -2,17 +2,20 @@
 
 import csv
 import json
-import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 from cli.command import command
 
-from journeyman.learner.run_folder import COLUMNS, open_run
 from journeyman.problem_files.example import write_example
+from journeyman.storage.files import lock
+from journeyman.study import Study
+from journeyman.study.exports import HISTORY_COLUMNS
 from journeyman.worlds import make_world
 
 SMALL = (
@@ -51,12 +54,11 @@ def test_it_says_what_came_of_it(run, tmp_path):
     assert text.startswith("The certificate HOLDS.")
     assert "the goal was reached." in text
     assert "True regret of the apprentice, which the learner does not know: 0." in text
-    assert sorted(path.name for path in out.iterdir()) == [
-        "certificate.json", "events.jsonl", "history.csv", "settings.json",
-    ]  # fmt: skip
+    assert sorted(path.name for path in out.iterdir()) == ["certificate.json", "history.csv", "run.study"]
     certificate = json.loads((out / "certificate.json").read_text())
     assert certificate["holds"]
-    assert json.loads((out / "settings.json").read_text())["epsilon"] == 0.5
+    with Study.open(out / "run.study", read_only=True) as study:
+        assert study.settings.epsilon == 0.5
 
 
 def test_json(run, tmp_path):
@@ -77,9 +79,9 @@ def test_running_again_continues(run, tmp_path):
     kept = (parts / "history.csv").read_text()
     code, _, err = run(*SMALL, "--steps", 5, "--no-stop", "--out", parts)
     assert code == 0
-    assert "Going on after 2 answers" in err
+    assert "Resuming after 2 answers" in err
     assert rows(parts) == rows(whole)
-    assert len(rows(whole)) == 5
+    assert len(rows(whole)) == 6  # the start, and five answers
     assert (parts / "history.csv").read_text().startswith(kept)  # what was written stays, times included
 
 
@@ -87,13 +89,18 @@ def test_a_run_that_was_cut_off_continues(run, tmp_path):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     for folder in (whole, cut):
         run(*SMALL, "--steps", 4, "--no-stop", "--out", folder)
-    events = (cut / "events.jsonl").read_bytes()
-    (cut / "events.jsonl").write_bytes(events[:-40])  # the last answer is half written, its query waits
     history = (cut / "history.csv").read_bytes()
     (cut / "history.csv").write_bytes(history[:-10])
+    with closing(sqlite3.connect(cut / "run.study", isolation_level=None)) as connection:  # the last query waits
+        connection.execute("DROP TRIGGER events_are_never_deleted")
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute("DELETE FROM events WHERE number = 7")
+        connection.execute("DELETE FROM demonstrations WHERE event_number = 7")
+        connection.execute("DELETE FROM snapshots")
     run(*SMALL, "--steps", 4, "--no-stop", "--out", cut)
     assert rows(cut) == rows(whole)
-    assert len((cut / "events.jsonl").read_text().splitlines()) == 8
+    with Study.open(cut / "run.study", read_only=True) as study:
+        assert len(study.events) == 8
 
 
 def test_a_killed_run_continues(run, tmp_path):
@@ -103,7 +110,7 @@ def test_a_killed_run_continues(run, tmp_path):
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60.0
     while process.poll() is None and time.monotonic() < deadline:
-        if (killed / "events.jsonl").exists() and (killed / "events.jsonl").stat().st_size > 0:
+        if (killed / "history.csv").exists() and len((killed / "history.csv").read_text().splitlines()) > 2:
             break
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
@@ -122,7 +129,8 @@ def test_another_run_is_refused(run, tmp_path):
 
 
 def test_two_processes_at_once_are_refused(run, tmp_path):
-    with open_run(tmp_path, {"format": 1}):
+    with (tmp_path / "history.csv").open("a") as file:
+        lock(file, tmp_path, "a run")
         code, _, err = run(*SMALL, "--out", tmp_path)
     assert code == 1
     assert "which another one has open" in err
@@ -135,7 +143,7 @@ def test_two_processes_at_once_are_refused(run, tmp_path):
         (("--world", "jail", "--problem", "p.toml"), "Say --world or --problem"),
         (("--problem", "p.toml", "--world-set", "size=3"), "--world-set is for worlds"),
         (("--world", "jial"), "Did you mean 'jail'"),
-        (("--world", "jail", "--acquisition", "pac"), "the acquisition function must be one that exists"),
+        (("--world", "jail", "--acquisition", "pac"), "an acquisition function must be one that exists"),
         (("--world", "jail", "--inference", "smcc"), "Did you mean 'smc'"),
         (("--world", "jail", "--acquisition-set", "scop=1"), "got 'scop'"),
         (("--world", "jail", "--inference-set", "particles=1"), "got 'particles'"),
@@ -178,14 +186,14 @@ def test_a_problem_of_ones_own(run, tmp_path):
     assert "drawn from the prior, with seed 0" in err
     record = json.loads(text)
     assert record["num_steps"] == 2
-    assert record["spec"]["problem"] == "problem"
+    assert record["spec"]["problem"] == str(tmp_path / "problem.toml")
     text = (tmp_path / "problem.toml").read_text()
     changed = text.replace("discount = 0.9", "discount = 0.8")
     assert changed != text
     (tmp_path / "problem.toml").write_text(changed)
     code, _, err = run(*options, "--out", tmp_path / "out")
     assert code == 1
-    assert "got problem_fingerprint" in err
+    assert "must be resumed with the problem that it began with" in err
 
 
 def test_goal_reward(run, tmp_path):
@@ -198,24 +206,27 @@ def test_history_is_a_table(run, tmp_path):
     run(*SMALL, "--steps", 2, "--batch", 2, "--out", tmp_path)
     with (tmp_path / "history.csv").open(newline="") as file:
         table = list(csv.DictReader(file))
-    assert tuple(table[0]) == COLUMNS
-    assert [row["query"] for row in table] == ["0", "1"]
+    assert tuple(table[0]) == HISTORY_COLUMNS
+    assert [(row["name"], row["query"]) for row in table] == [("start", ""), ("tell", "0"), ("tell", "1")]
     assert all(0.0 <= float(row["failure_chance"]) <= 1.0 for row in table)
-    assert os.path.getsize(tmp_path / "events.jsonl") > 0
 
 
-@pytest.mark.parametrize(
-    "damage", [lambda line: line.replace(b"number", b"numbr"), lambda line: b"", lambda line: b"\xff\n"]
-)
-def test_a_damaged_line_is_named(run, tmp_path, damage):
+def test_a_run_of_version_0_1_is_refused(run, tmp_path):
+    (tmp_path / "events.jsonl").write_text("")
+    code, out, err = run(*SMALL, "--out", tmp_path)
+    assert (code, out) == (1, "")
+    assert "got one of version 0.1" in err
+
+
+def test_a_damaged_study_is_explained(run, tmp_path):
     run(*SMALL, "--steps", 2, "--no-stop", "--out", tmp_path)
-    file = tmp_path / "events.jsonl"
-    lines = file.read_bytes().splitlines(keepends=True)
-    file.write_bytes(b"".join([lines[0], damage(lines[1]), *lines[2:]]))
+    with closing(sqlite3.connect(tmp_path / "run.study", isolation_level=None)) as connection:
+        connection.execute("DROP TRIGGER events_are_never_changed")
+        connection.execute("UPDATE events SET payload = '{}' WHERE number = 1")
     code, out, err = run(*SMALL, "--steps", 3, "--no-stop", "--out", tmp_path)
     assert (code, out) == (1, "")
-    assert "line 2 of" in err
-    assert "must be event 1 as it was written" in err
+    assert "event 1 must be as it was written" in err
+    assert "journeyman study recover" in err
 
 
 def test_damaged_history_is_written_again(run, tmp_path):

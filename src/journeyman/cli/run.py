@@ -18,24 +18,26 @@ from journeyman.cli.printing import print_json
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
-    from journeyman.learner import ActiveLearner, Simulation
-    from journeyman.learner.run_folder import RunFolder
+    from journeyman.learner import LearnerSettings, Simulation
+    from journeyman.problem import Problem
+    from journeyman.study import Study
     from journeyman.worlds import World
 
 HELP = """Let a learner ask a simulated expert, one query after the other, until it may stop.
 
 After every answer the posterior is updated and the next query is the one that tells most. The run ends after --steps \
 answers, or when the certificate holds: the policy loses less than epsilon with a probability of at least 1 - delta, \
-confirmed on a fresh posterior. Everything is kept in a folder as it comes: stop at any time, and run the same command \
-again to go on.
+confirmed on a fresh posterior. Everything is kept in a study as it comes: stop at any time, and run the same command \
+again to resume.
 """
+STUDY, HISTORY = "run.study", "history.csv"
 EPILOG = (
     "Examples: [bold]journeyman run --world jail --seed 3 --epsilon 0.5 --out runs/jail[/] asks until it is sure. "
     "[bold]journeyman run --world random-10x10 --acquisition active_var --steps 50 --no-stop --out runs/var[/] always "
     "asks 50 times. [bold]journeyman run --problem problem.toml --out runs/mine[/] takes a problem of your own; the "
-    "true reward of its simulated expert is drawn from the prior. The folder holds settings.json, events.jsonl, "
-    "history.csv and certificate.json. Exit code 0 whether or not the certificate holds; 1 after an error; 130 if "
-    "stopped by Ctrl-C."
+    "true reward of its simulated expert is drawn from the prior. The folder holds run.study (a study: "
+    "[bold]journeyman study report runs/mine/run.study[/]), history.csv and certificate.json. Exit code 0 whether or "
+    "not the certificate holds; 1 after an error; 130 if stopped by Ctrl-C."
 )
 
 
@@ -69,10 +71,11 @@ def run(
     threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of words.")] = False,
 ) -> None:
-    """Open the folder, go on from what it holds, and say what came of it."""
+    """Open the study of the folder, resume it, and say what came of it."""
     from journeyman.checks import whole_number
     from journeyman.learner import LearnerSettings
-    from journeyman.learner.run_folder import open_run
+    from journeyman.storage.files import lock, made_folder
+    from journeyman.study import exports
 
     whole_number(steps, "steps", 0, "It is the number of answers.")
     whole_number(batch, "batch", 1, "It is the number of queries to choose at once.")
@@ -91,19 +94,27 @@ def run(
         seed=seed,
     )
     chosen.check_problem(instance.problem)
-    spec = {"format": 1, **source_record(instance, world, world_set or []), "batch": batch, **chosen.to_record()}
-    with open_run(out, spec) as folder:
-        try:
-            result = continue_run(folder, instance, chosen, steps, batch, stop=stop, num_threads=threads)
-        except KeyboardInterrupt:
-            typer.echo(f"Stopped. All answers so far are kept in {out}; run the same command again to go on.", err=True)
-            raise typer.Exit(130) from None
-        record = result_record(instance, result)
-        folder.write_certificate(record["certificate"])
-    if as_json:
-        print_json({"out": str(out), "spec": spec} | record)
-    else:
-        print_result(instance, result, record, out)
+    folder = made_folder(out, "a run")
+    with (folder / HISTORY).open("a", encoding="utf-8") as file:
+        lock(file, out, "a run")
+        with opened_run(folder, instance.problem, chosen, threads) as study:
+            try:
+                result = resume_run(study, instance, folder, steps, batch, stop=stop)
+            except KeyboardInterrupt:
+                typer.echo(f"Stopped. All answers so far are kept in {out}; run the same command to resume.", err=True)
+                raise typer.Exit(130) from None
+            record = result_record(instance, result)
+            exports.write_json(record["certificate"], folder / "certificate.json")
+            if as_json:
+                options = {} if world is None else parse_options(world, world_set or [])
+                source = {
+                    "world": world,
+                    "world_options": options,
+                    "problem": None if problem is None else str(problem),
+                }
+                print_json({"out": str(out), "spec": {**source, "batch": batch, **chosen.to_record()}} | record)
+            else:
+                print_result(result, record, out)
 
 
 def instance_of(world: str | None, problem: Path | None, seed: int, options: list[str]) -> "World":
@@ -126,73 +137,81 @@ def instance_of(world: str | None, problem: Path | None, seed: int, options: lis
     return World(problem.stem, seed, loaded, truth)
 
 
-def source_record(instance: "World", world: str | None, options: list[str]) -> dict[str, Any]:
-    """Return what says which problem it is: a world by its name, one's own by a fingerprint of all its numbers."""
-    if world is not None:
-        return {"world": world, "world_options": parse_options(world, options)}
-    import json
-    from hashlib import sha256
+def opened_run(folder: Path, problem: "Problem", settings: "LearnerSettings", num_threads: int | None) -> "Study":
+    """Return the study of a run: a new one, or the one that is there if it is of the same run."""
+    from journeyman.study import Study
+
+    path = folder / STUDY
+    if not path.exists():
+        if (folder / "events.jsonl").exists():
+            raise InputError(
+                f"a run must be resumed by the version that began it, got one of version 0.1 in {str(folder)!r}. "
+                "Choose another folder."
+            )
+        return Study.create(path, problem, num_threads=num_threads, **dict(settings.to_record()))
+    study = Study.open(path, num_threads=num_threads)
+    try:
+        check_same(study, problem, settings, folder)
+    except InputError:
+        study.close()
+        raise
+    return study
+
+
+def check_same(study: "Study", problem: "Problem", settings: "LearnerSettings", folder: Path) -> None:
+    """Refuse a study of another run, and say what is different."""
+    import numpy as np
 
     from journeyman.problem_files import problem_to_record
 
-    facts, arrays = problem_to_record(instance.problem)
-    digest = sha256(json.dumps(facts, sort_keys=True).encode())
-    for name in sorted(arrays):
-        digest.update(name.encode() + arrays[name].tobytes())
-    return {"problem": instance.name, "problem_fingerprint": digest.hexdigest()}
+    theirs, ours = study.settings.to_record(), settings.to_record()
+    for name in ours:
+        if theirs[name] != ours[name]:
+            raise InputError(
+                f"a run must be resumed with the settings that it began with, got {name} = {ours[name]!r} where "
+                f"{str(folder)!r} has {theirs[name]!r}. Choose another folder, or the old settings."
+            )
+    (facts, arrays), (old_facts, old_arrays) = problem_to_record(problem), problem_to_record(study.problem)
+    if facts != old_facts or any(not np.array_equal(arrays[name], old_arrays[name]) for name in arrays):
+        raise InputError(
+            f"a run must be resumed with the problem that it began with, got another than {str(folder)!r} has. "
+            "Choose another folder, or the old problem."
+        )
 
 
-def continue_run(
-    folder: "RunFolder",
-    instance: "World",
-    settings: Any,
-    steps: int,
-    batch: int,
-    *,
-    stop: bool,
-    num_threads: int | None,
-) -> "Simulation":
-    """Replay what the folder holds, and simulate what is missing."""
-    from journeyman.learner import ActiveLearner, simulate
+def resume_run(study: "Study", instance: "World", folder: Path, steps: int, batch: int, *, stop: bool) -> "Simulation":
+    """Simulate what is missing, and keep the history as it grows."""
+    from journeyman.learner import simulate
+    from journeyman.study import exports
+    from journeyman.wording import counted
 
-    if folder.events:
-        answered = sum(event.name == "tell" for event in folder.events)
-        typer.echo(f"Going on after {answered} answers in {folder.path}.", err=True)
-    learner = ActiveLearner.restore(instance.problem, settings, folder.events, num_threads=num_threads)
-    kept = {"events": len(folder.events), "row": folder.last_row}
-
-    def keep(learner: "ActiveLearner") -> None:
-        history = [record for record in learner.history()[1:] if record.number > kept["row"]]
-        folder.append(learner.events[kept["events"] :], history)
-        kept["events"], kept["row"] = len(learner.events), learner.history()[-1].number
-
-    keep(learner)
+    answered = sum(event.name == "tell" for event in study.events)
+    if study.events:
+        typer.echo(f"Resuming after {counted(answered, 'answer')} in {folder}.", err=True)
+    exports.export_history(study, folder / HISTORY)
     return simulate(
-        learner,
+        study,
         instance.expert,
-        max(0, steps - len(learner.history()) + 1),
+        max(0, steps - answered),
         stop_when_finished=stop,
         batch_size=batch,
-        on_step=lambda _: keep(learner),
+        on_step=lambda _: exports.export_history(study, folder / HISTORY),
     )
 
 
 def result_record(instance: "World", result: "Simulation") -> dict[str, Any]:
     """Return what came of a run as plain data, with the true regret, which the learner never sees."""
-    from journeyman.mdp import evaluate_policy
-
-    mdp, learner = instance.problem.mdp, result.learner
-    values = evaluate_policy(mdp, learner.apprentice(), instance.reward)
+    learner = result.learner
     return {
-        "num_steps": len(learner.history()) - 1,
+        "num_steps": len(result.history) - 1,
         "is_finished": result.is_finished,
-        "true_regret": max(0.0, float(mdp.initial @ (instance.expert.values - values))),
-        "last_step": learner.history()[-1].to_record(),
+        "true_regret": instance.regret(learner.apprentice()),
+        "last_step": result.history[-1].to_record(),
         "certificate": result.certificate.to_record(),
     }
 
 
-def print_result(instance: "World", result: "Simulation", record: dict[str, Any], out: Path) -> None:
+def print_result(result: "Simulation", record: dict[str, Any], out: Path) -> None:
     """Print the certificate in words, and what the simulation knows besides."""
     typer.echo(result.certificate.text())
     typer.echo("")
@@ -209,4 +228,4 @@ def print_result(instance: "World", result: "Simulation", record: dict[str, Any]
         typer.echo(f"Warning: {warning}", err=True)
     typer.echo(f"All of it is kept in {out}: history.csv has one row per step.")
     if result.is_finished is False:
-        typer.echo("Run the same command with a larger --steps to go on.")
+        typer.echo("To continue, run the same command with a larger --steps.")

@@ -9,11 +9,9 @@ import typer
 from journeyman.cli.infer import ask_at_random
 from journeyman.cli.options import AcquisitionOptions, Threads, WorldOptions, parse_options, parse_scoring_options
 from journeyman.cli.printing import print_json
-from journeyman.errors import InputError
 
 if TYPE_CHECKING:
-    from journeyman.demonstrations import Demonstration
-    from journeyman.inference import Posterior
+    from journeyman.learner import ActiveLearner
     from journeyman.worlds import World
 
 HELP = """Map how much every state is worth asking about next, after some simulated demonstrations.
@@ -55,6 +53,8 @@ def scores(
     """Simulate demonstrations, score all states, show the map, and perhaps draw a picture too."""
     from journeyman.acquisition import score
     from journeyman.acquisition.registry import check_acquisition_options
+    from journeyman.checks import one_of
+    from journeyman.inference import infer
     from journeyman.report.drawing.maps import checked_picture_path, save_figure
     from journeyman.report.scores.score_map import ScoreMap, score_figure, score_record
     from journeyman.worlds import make_world
@@ -63,19 +63,18 @@ def scores(
     check_acquisition_options(acquisition, chosen)
     if png is not None:
         checked_picture_path(png)
-    if ask not in ASKERS:
-        raise InputError(f"ask must be one of {', '.join(ASKERS)}, got {ask!r}. Leave it out for 'random'.")
+    one_of(ask, ASKERS, "ask", "Leave it out for 'random'.")
     world = make_world(name, seed, **parse_options(name, world_set or []))
     steps = (length if length is not None else world.max_length) if kind == "trajectory" else length
     rating: dict[str, Any] = {"kind": kind, "length": steps, "epsilon": epsilon, "seed": seed, "num_threads": threads}
-    rating |= chosen
     if ask == "best":
-        answers, posterior = ask_where_best(world, acquisition, demonstrations, seed, inference, rating)
+        learner = ask_where_best(world, demonstrations, acquisition, inference, rating, chosen)
+        answers, posterior = learner.demonstrations, learner.posterior()
     else:
-        answers = ask_at_random(world, demonstrations, seed, kind=kind, length=length)
-        posterior = posterior_of(world, answers, inference, seed, threads)
+        answers, is_shown = ask_at_random(world, demonstrations, seed, kind=kind, length=length), sys.stderr.isatty()
+        posterior = infer(world.problem, answers, inference, seed=seed, num_threads=threads, progress=is_shown)
     asked_by = acquisition if ask == "best" else "chance"
-    found = ScoreMap(world, answers, posterior, score(posterior, acquisition, **rating), asked_by)
+    found = ScoreMap(world, answers, posterior, score(posterior, acquisition, **rating, **chosen), asked_by)
     if png is not None:
         save_figure(score_figure(found), png)
     if as_json:
@@ -90,46 +89,17 @@ def scores(
         typer.echo(f"Picture written to {png}", err=as_json)
 
 
-def posterior_of(
-    world: "World", answers: "tuple[Demonstration, ...]", inference: str, seed: int, num_threads: int | None
-) -> "Posterior":
-    """Return the posterior of a world's problem given answers."""
-    from journeyman.inference import infer
-
-    is_shown = sys.stderr.isatty()
-    return infer(world.problem, answers, inference, seed=seed, num_threads=num_threads, progress=is_shown)
-
-
 def ask_where_best(
-    world: "World", acquisition: str, num_demonstrations: int, seed: int, inference: str, rating: dict[str, Any]
-) -> "tuple[tuple[Demonstration, ...], Posterior]":
-    """Return the answers at states that the function itself chose, one after the other, and the last posterior."""
-    from collections import Counter
-
-    import numpy as np
-
-    from journeyman.acquisition import score
+    world: "World", count: int, acquisition: str, inference: str, rating: dict[str, Any], options: dict[str, Any]
+) -> "ActiveLearner":
+    """Return a learner that was told `count` answers at states that the function itself chose."""
     from journeyman.checks import whole_number
-    from journeyman.experts import Question
-    from journeyman.inference import smc
+    from journeyman.learner import ActiveLearner, answered_steps
 
-    whole_number(num_demonstrations, "the number of demonstrations", 0, "0 shows the prior.")
-    rng, visits = np.random.default_rng([seed, 1]), Counter[int]()
-    answers: list[Demonstration] = []
-    expert = world.make_expert(seed)
-    threads = rating["num_threads"]
-    particles = smc.start(world.problem, seed=seed, num_threads=threads) if inference == "smc" else None
-    for step in range(num_demonstrations + 1):
-        if particles is not None:
-            posterior = smc.posterior_of(particles)
-        else:
-            posterior = posterior_of(world, tuple(answers), inference, seed, threads)
-        if step == num_demonstrations:
-            break
-        state = score(posterior, acquisition, **rating).best_state(rng)
-        kind, length = rating["kind"], rating["length"]
-        answers.append(expert.demonstrate(Question(state, visits[state], kind, length)))
-        visits[state] += 1
-        if particles is not None:
-            particles = smc.update(particles, answers[-1], num_threads=threads)
-    return tuple(answers), posterior
+    whole_number(count, "the number of demonstrations", 0, "0 shows the prior.")
+    learner = ActiveLearner(
+        world.problem, acquisition=acquisition, acquisition_options=options, inference=inference, **rating
+    )
+    for _ in answered_steps(learner, world.expert, steps=count):
+        pass
+    return learner

@@ -1,12 +1,14 @@
-"""`journeyman study status` and `certify`: how far a study is."""
+"""`journeyman study status`, `certify`, `forecast` and `report`: how far a study is."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from journeyman.cli.options import Threads
 from journeyman.cli.printing import print_json
-from journeyman.cli.study_opening import opened_to_look
+from journeyman.cli.study.options import AsJson, StudyFile, app, opened_to_look
 
 if TYPE_CHECKING:
     from journeyman.study import Study
@@ -16,31 +18,33 @@ STATUS_HELP = """Show what is in a study: questions that wait, answers, and how 
 
 The belief is computed if need be, which may take some seconds; --quick only counts.
 """
+FORECAST_HELP = """Say how many more answers it may take until the certificate holds.
+
+The rest of the study is simulated again and again, each time with an expert whose reward is drawn from what is \
+believed now. That takes as long as so many studies: minutes for large problems. The study is not changed.
+"""
 CERTIFY_HELP = """Say whether the policy is good enough, in words, with what that rests on.
 
 If the certificate holds, it is confirmed once on a fresh, longer posterior, since the first time may be luck. \
 Exit code 0 if it holds and is confirmed, 3 if not.
 """
+REPORT_HELP = """Write a report: what was asked and why, what was learned, what cannot be known, and the certificate.
 
-StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study, such as my.study.")]
-Threads = Annotated[int | None, typer.Option(metavar="N", help="Threads; default: all cores.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands to `journeyman study`."""
-    app.command(
-        help=STATUS_HELP,
-        epilog="Examples: [bold]journeyman study status my.study[/]; for scripts: "
-        "[bold]journeyman study status my.study --quick --json[/].",
-    )(status)
-    app.command(
-        help=CERTIFY_HELP,
-        epilog="Example: [bold]journeyman study certify my.study[/]; in a script: "
-        "[bold]journeyman study certify my.study --json > certificate.json[/].",
-    )(certify)
+The report is one HTML file without scripts: open it in a browser, print it, or send it. \
+It also works for problems without a grid. The study is only read.
+"""
+REPORT_EPILOG = (
+    "Examples: [bold]journeyman study report my.study[/] writes my.html beside the study, "
+    "[bold]journeyman study report my.study -o report.html --title 'Maze 3, mouse 12'[/] writes elsewhere, "
+    "[bold]journeyman study report my.study --json[/] prints the numbers for scripts."
+)
 
 
+@app.command(
+    help=STATUS_HELP,
+    epilog="Examples: [bold]journeyman study status my.study[/]; for scripts: "
+    "[bold]journeyman study status my.study --quick --json[/].",
+)
 def status(
     file: StudyFile,
     quick: Annotated[bool, typer.Option("--quick", help="Count only; no inference.")] = False,
@@ -117,6 +121,11 @@ def knowledge_sentence(known: dict[str, Any]) -> str:
     )
 
 
+@app.command(
+    help=CERTIFY_HELP,
+    epilog="Example: [bold]journeyman study certify my.study[/]; in a script: "
+    "[bold]journeyman study certify my.study --json > certificate.json[/].",
+)
 def certify(file: StudyFile, threads: Threads = None, as_json: AsJson = False) -> None:
     """Print the certificate; the exit code says whether it holds."""
     with opened_to_look(file, threads) as study:
@@ -133,3 +142,53 @@ def certify(file: StudyFile, threads: Threads = None, as_json: AsJson = False) -
             typer.echo(f"\n{words} on a fresh, longer posterior.")
     if not is_confirmed:
         raise typer.Exit(NOT_HELD)
+
+
+@app.command(
+    help=FORECAST_HELP,
+    epilog="Examples: [bold]journeyman study forecast my.study[/]; rougher and quicker: "
+    "[bold]journeyman study forecast my.study --runs 5 --limit 50[/].",
+)
+def forecast(
+    file: StudyFile,
+    runs: Annotated[int, typer.Option(metavar="N", help="How often the rest is simulated.")] = 20,
+    limit: Annotated[int, typer.Option(metavar="N", help="Answers after which a simulation is given up.")] = 100,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the forecast."""
+    with opened_to_look(file, threads) as study:
+        found = study.forecast(num_runs=runs, limit=limit, progress=sys.stderr.isatty())
+    if as_json:
+        print_json(found.to_record())
+    else:
+        typer.echo(found.text())
+
+
+@app.command(help=REPORT_HELP, epilog=REPORT_EPILOG)
+def report(
+    file: StudyFile,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="PAGE", help="Where to write; default: beside the study, ending in .html."),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the report; default: the name of the study.")] = None,
+    threads: Threads = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the numbers as JSON; write a page only if --out is given.")
+    ] = False,
+) -> None:
+    """Write the report on a study, or print its numbers."""
+    from journeyman.report.learning import checked_page_path, learning_report, write_page
+    from journeyman.report.learning.record import learning_record
+    from journeyman.report.learning.summary import summarise_learning
+    from journeyman.study import Study
+
+    page = checked_page_path(file.with_suffix(".html") if out is None else out)  # before the work, not after it
+    with Study.open(file, num_threads=threads, read_only=True) as study:
+        summary = summarise_learning(study.learner, title or file.stem)
+    if not as_json or out is not None:
+        write_page(learning_report(summary), page)
+        typer.echo(f"Report written to {page}", err=as_json)
+    if as_json:
+        print_json(learning_record(summary))

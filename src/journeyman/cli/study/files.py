@@ -6,14 +6,15 @@ from typing import Annotated
 import typer
 
 from journeyman.cli.printing import print_json
-from journeyman.cli.study_opening import opened_to_look
+from journeyman.cli.study.options import Annotator, AsJson, StudyFile, app, find_problem, opened_to_look
 from journeyman.errors import InputError
 
-KINDS = ("demonstrations", "posterior", "policy", "certificate")
+KINDS = ("demonstrations", "posterior", "policy", "certificate", "history")
 EXPORT_HELP = """Write what a study holds to a file that other programs read.
 
 demonstrations: .jsonl, .csv or .npz by the ending, or --format imitation or minari (then TO is an id such as \
-journeyman/garden-v0). posterior: NetCDF for ArviZ. policy and certificate: JSON.
+journeyman/garden-v0). posterior: NetCDF for ArviZ. policy and certificate: JSON. history: CSV, one \
+row per step.
 """
 IMPORT_HELP = """Attach demonstrations from a file: data that were never asked for, all or none.
 
@@ -25,36 +26,31 @@ History is taken over up to the damage. Answers that can be read after it are at
 """
 EXAMPLE = "Example: [bold]journeyman study "
 
-StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study, such as my.study.")]
 Format = Annotated[
     str | None, typer.Option(metavar="NAME", help="jsonl, csv, npz, imitation or minari; default: by the ending.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add these commands to `journeyman study`."""
-    app.command(
-        help=EXPORT_HELP,
-        epilog=EXAMPLE + "export my.study answers.csv[/]; [bold]journeyman study export my.study draws.nc --what "
-        "posterior[/]; [bold]journeyman study export my.study policy.json --what policy[/].",
-    )(export)
-    app.command("import", help=IMPORT_HELP, epilog=EXAMPLE + "import my.study old-answers.csv[/].")(import_file)
-    app.command(help=RECOVER_HELP, epilog=EXAMPLE + "recover broken.study saved.study[/].")(recover)
-
-
+@app.command(
+    help=EXPORT_HELP,
+    epilog=EXAMPLE + "export my.study answers.csv[/]; [bold]journeyman study export my.study draws.nc --what "
+    "posterior[/]; [bold]journeyman study export my.study policy.json --what policy[/].",
+)
 def export(
     file: StudyFile,
     to: Annotated[str, typer.Argument(metavar="TO", help="File to write; an existing one is replaced.")],
-    what: Annotated[str, typer.Option(help="demonstrations, posterior, policy or certificate.")] = "demonstrations",
+    what: Annotated[
+        str, typer.Option(help="demonstrations, posterior, policy, certificate or history.")
+    ] = "demonstrations",
     format: Format = None,
     repeat_last: Annotated[
         bool, typer.Option("--repeat-last", help="Repeat the last state where none was seen (imitation, minari).")
     ] = False,
 ) -> None:
     """Write one thing to one place."""
-    if what not in KINDS:
-        raise InputError(f"what must be one of {', '.join(KINDS)}, got {what!r}. Leave it out for demonstrations.")
+    from journeyman.checks import one_of
+
+    one_of(what, KINDS, "what", "Leave it out for demonstrations.")
     if what != "demonstrations" and (format is not None or repeat_last):
         raise InputError(f"only demonstrations have formats, got one for the {what}. Leave it out.")
     from journeyman.study import exports
@@ -64,23 +60,17 @@ def export(
         if what == "demonstrations":
             write_demonstrations(study.demonstrations, to, study.problem, format=format, repeat_last=repeat_last)
         else:
-            write_fns = {
-                "posterior": exports.export_posterior,
-                "policy": exports.export_policy,
-                "certificate": exports.export_certificate,
-            }
-            write_fns[what](study, to)
+            exports.EXPORTS[what](study, to)
         count = f"{len(study.demonstrations)} demonstrations" if what == "demonstrations" else f"the {what}"
     typer.echo(f"Wrote {count} to {to}")
 
 
+@app.command("import", help=IMPORT_HELP, epilog=EXAMPLE + "import my.study old-answers.csv[/].")
 def import_file(
     file: StudyFile,
     source: Annotated[str, typer.Argument(metavar="FROM", help="File with demonstrations, or a Minari id.")],
     format: Format = None,
-    by: Annotated[
-        str | None, typer.Option("--by", metavar="NAME", help="Who gave them, where they do not say.")
-    ] = None,
+    by: Annotator = None,
     as_json: AsJson = False,
 ) -> None:
     """Attach all of them, or none."""
@@ -99,6 +89,7 @@ def import_file(
         typer.echo(f"Attached {len(answers)} demonstrations, {answers[0]} to {answers[-1]}.")
 
 
+@app.command(help=RECOVER_HELP, epilog=EXAMPLE + "recover broken.study saved.study[/].")
 def recover(
     file: StudyFile,
     to: Annotated[Path, typer.Argument(metavar="NEW", help="The new study.")],
@@ -110,7 +101,6 @@ def recover(
     as_json: AsJson = False,
 ) -> None:
     """Copy what can be read, and say what was lost."""
-    from journeyman.cli.study import find_problem
     from journeyman.study.recovery import recover as recover_study
 
     given = None if problem is None and world is None else find_problem(problem, world, [], seed)

@@ -1,28 +1,14 @@
-"""`journeyman study`: a study in a file, without writing Python. Making one, asking and answering."""
+"""`journeyman study new`, `ask`, `tell`, `attach`, `fail`, `abandon` and `undo`: making one, asking and answering."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from journeyman.cli import study_files, study_report, study_state
-from journeyman.cli.options import InferenceOptions, WorldOptions, parse_options, parse_settings
+from journeyman.cli.options import InferenceOptions, Threads, WorldOptions, parse_settings
 from journeyman.cli.printing import print_json
-from journeyman.errors import InputError
+from journeyman.cli.study.options import Annotator, AsJson, StudyFile, app, find_problem, say_done
 
-if TYPE_CHECKING:
-    from journeyman.problem import Problem
-
-HELP = """Work with a study: a learner that is kept in one file.
-
-Ask what to show the expert next, tell the answer, look how far you are, and get a certificate. What was told is kept \
-even if the machine crashes; several people and programs may use one file at once.
-"""
-EPILOG = (
-    "Example: [bold]journeyman study new my.study --problem problem.toml[/], [bold]journeyman study ask my.study[/], "
-    "[bold]journeyman study tell my.study 0 right[/], [bold]journeyman study certify my.study[/]. "
-    "Exit codes: 0 done, 1 an error that is explained, 2 a wrong option, 3 from certify: does not hold (yet)."
-)
 NEW_HELP = """Make a new study from a problem file, or from one of the worlds.
 
 The settings are fixed for the life of the study. Defaults suit a first study: ask for single actions, stop when the \
@@ -43,14 +29,9 @@ ANSWER is the action for a question about one state, and STATE:ACTION for every 
 """
 ATTACH_HELP = """Add a demonstration that was never asked for; many of them at once: `journeyman study import`."""
 
-app = typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=HELP, epilog=EPILOG)
-StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study, such as my.study.")]
 QueryId = Annotated[int, typer.Argument(metavar="QUERY", help="Number of the question.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Annotator = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answered.")]
 FinalState = Annotated[str | None, typer.Option("--final", metavar="STATE", help="State after the last action.")]
 Ended = Annotated[str | None, typer.Option(metavar="HOW", help="terminated, or truncated by a limit.")]
-Threads = Annotated[int | None, typer.Option(metavar="N", help="Threads; default: all cores.")]
 
 
 @app.command(help=NEW_HELP, epilog=NEW_EPILOG)
@@ -85,25 +66,6 @@ def new(
         num_states = study.problem.mdp.num_states
     typer.echo(f"Made {file}: {num_states} states, {int(study.problem.queryable.sum())} of them may be asked about.")
     typer.echo(f"Next: journeyman study ask {file}")
-
-
-def find_problem(path: Path | None, world: str | None, options: list[str], seed: int) -> "Problem":
-    """Return the problem of a file or of a world: one of the two must be given."""
-    if (path is None) == (world is None):
-        raise InputError(
-            f"a study must have one problem, got {'none' if path is None else 'a file and a world'}. "
-            "Say --problem problem.toml or --world NAME."
-        )
-    if path is not None:
-        from journeyman.problem_files import load_problem
-
-        if options:
-            raise InputError(f"only a world takes options, got {options[0]!r}. Change the problem file instead.")
-        return load_problem(path)
-    from journeyman.worlds import make_world
-
-    assert world is not None
-    return make_world(world, seed, **parse_options(world, options)).problem
 
 
 @app.command(
@@ -150,7 +112,7 @@ def tell(
     as_json: AsJson = False,
 ) -> None:
     """Store the answer."""
-    from journeyman.cli.study_answers import parse_answer
+    from journeyman.cli.study.answers import parse_answer
     from journeyman.study import Study
 
     with Study.open(file) as study:
@@ -158,8 +120,8 @@ def tell(
         study.tell(asked, parse_answer(study.problem.mdp, asked, answer, final, ended), annotator=by)
         count = len(study.demonstrations)
         stored = study.answers[asked.id].to_record()
-    done(as_json, {"query": query, "demonstration": stored, "num_demonstrations": count},
-         f"Kept the answer to question {query}. Demonstrations so far: {count}.")  # fmt: skip
+    say_done(as_json, {"query": query, "demonstration": stored, "num_demonstrations": count},
+             f"Kept the answer to question {query}. Demonstrations so far: {count}.")  # fmt: skip
 
 
 @app.command(
@@ -175,13 +137,13 @@ def attach(
     as_json: AsJson = False,
 ) -> None:
     """Store the demonstration."""
-    from journeyman.cli.study_answers import parse_demonstration
+    from journeyman.cli.study.answers import parse_demonstration
     from journeyman.study import Study
 
     with Study.open(file) as study:
         (answer,) = study.attach(parse_demonstration(study.problem.mdp, steps, final, ended), annotator=by)
         stored = study.answers[answer].to_record()
-    done(as_json, {"answer": answer, "demonstration": stored}, f"Kept as {answer}.")
+    say_done(as_json, {"answer": answer, "demonstration": stored}, f"Kept as {answer}.")
 
 
 def change(file: Path, name: str, what: Any, as_json: bool, words: str) -> None:
@@ -191,7 +153,7 @@ def change(file: Path, name: str, what: Any, as_json: bool, words: str) -> None:
     with Study.open(file) as study:
         getattr(study, name)(what)
         record = study.overview().to_record()
-    done(as_json, record, words)
+    say_done(as_json, record, words)
 
 
 @app.command(
@@ -225,16 +187,3 @@ def undo(
     """Take an answer out of the posterior."""
     what: int | str = int(answer) if answer.isdigit() else answer
     change(file, "undo", what, as_json, f"Answer {answer} no longer counts.")
-
-
-def done(as_json: bool, record: dict[str, Any], words: str) -> None:
-    """Say what was done, for people or for programs."""
-    if as_json:
-        print_json(record)
-    else:
-        typer.echo(words)
-
-
-study_state.register(app)
-study_files.register(app)
-study_report.register(app)
