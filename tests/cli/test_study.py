@@ -157,6 +157,22 @@ def test_export_and_import(study, run, succeed, tmp_path):
     assert len(json.loads((tmp_path / "policy.json").read_text())["policy"]) == 8
 
 
+def test_forecast(succeed):
+    succeed("study new two.study --world lopes-two-state --epsilon 0.5 --acquisition random")
+    record = succeed("study forecast two.study --runs 4 --limit 30 --json")
+    assert len(record["runs"]) == 4
+    assert record["limit"] == 30
+    assert "more answer" in succeed("study forecast two.study --runs 4 --limit 30")
+    assert succeed("study status two.study --quick --json")["num_events"] == 0  # nothing was changed
+
+
+def test_the_history_is_a_table(study, succeed, tmp_path):
+    succeed("study attach my.study house:right")
+    succeed("study export my.study history.csv --what history")
+    lines = (tmp_path / "history.csv").read_text().splitlines()
+    assert [line.split(",")[1] for line in lines] == ["name", "start", "attach"]
+
+
 def test_recover(study, run, succeed, tmp_path):
     succeed("study attach my.study house:right")
     assert "new.study has 1 events of my.study" in succeed("study recover my.study new.study")
