@@ -3,7 +3,7 @@
 import numpy as np
 from pandas import DataFrame, Series
 
-from journeyman.experiment.statistics.paired_tests import student_interval
+from journeyman.experiment.statistics.paired import student_interval
 from journeyman.experiment.statistics.queries import query_counts
 from reproduction.pages.claim import Claim, Outcome, Part, no_data
 from reproduction.pages.comparing import (

@@ -6,8 +6,8 @@ import numpy as np
 from pandas import DataFrame, concat
 
 from journeyman.experiment.statistics import entropy_column
-from journeyman.experiment.statistics.entropies import ESTIMATES
-from journeyman.experiment.statistics.paired_tests import student_interval
+from journeyman.experiment.statistics.curves import ESTIMATES
+from journeyman.experiment.statistics.paired import student_interval
 from journeyman.wording import counted
 from reproduction.pages.numbers import NumberTable, interval_cell
 from reproduction.pages.sources import NUM_STEPS, RESUME, TITLES, Sources

@@ -6,7 +6,7 @@ import numpy as np
 from pandas import DataFrame, Series
 
 from journeyman.experiment.statistics import median_steps, steps_to
-from journeyman.experiment.statistics.paired_tests import student_interval
+from journeyman.experiment.statistics.paired import student_interval
 from journeyman.experiment.statistics.steps_to import exact_share
 
 GOALS = {

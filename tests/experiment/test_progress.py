@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 
 from journeyman.experiment import progress, run_sweep
-from journeyman.experiment.progress import Bar, Display, Lines, clock, duration, shown
+from journeyman.experiment.progress import Bar, Display, Silent, clock, duration, shown
 from journeyman.experiment.runner import jobs_of
 
 HOW = "(state, smc num_particles=100)"
@@ -31,7 +31,7 @@ def said(capsys):
 
 
 def test_lines_say_what_was_finished_and_what_is_left(now, capsys):
-    lines = Lines(JOBS[:3], 4)  # one was finished before
+    lines = Display(JOBS[:3], 4)  # one was finished before
     lines.resumed(5)
     now[0] += 5.0
     lines.advanced(5)
@@ -45,7 +45,7 @@ def test_lines_say_what_was_finished_and_what_is_left(now, capsys):
 
 
 def test_lines_say_what_failed_and_do_not_wait_for_it(now, capsys):
-    lines = Lines(JOBS[:2], 2)
+    lines = Display(JOBS[:2], 2)
     now[0] += 4.0
     lines.advanced(4)
     lines.failed(JOBS[0], "ValueError: oops", 6)
@@ -56,7 +56,7 @@ def test_lines_say_what_failed_and_do_not_wait_for_it(now, capsys):
 
 
 def test_nothing_is_guessed_before_anything_was_done(now):
-    assert Lines(JOBS, 4).seconds_left() is None
+    assert Display(JOBS, 4).seconds_left() is None
 
 
 @pytest.fixture
@@ -109,9 +109,9 @@ def test_a_bar_takes_any_name(bar):
 
 def test_the_display_fits_where_it_is_shown(capsys, monkeypatch):
     with shown("x", JOBS, 4, is_shown=False) as display:
-        assert type(display) is Display
+        assert type(display) is Silent
     with shown("x", JOBS, 4, is_shown=True) as display:
-        assert type(display) is Lines
+        assert type(display) is Display
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with shown("x", JOBS, 4, is_shown=True) as display:
         assert type(display) is Bar

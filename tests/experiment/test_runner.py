@@ -10,7 +10,7 @@ from journeyman.errors import InputError
 from journeyman.experiment import cell_run, run_sweep, sweep_status, sweep_table
 from journeyman.experiment.cell_run import Job
 from journeyman.experiment.overview import arrow_table
-from journeyman.experiment.progress import Display
+from journeyman.experiment.progress import Silent
 from journeyman.experiment.results import joined, write_table
 from journeyman.experiment.runner import Runner, jobs_of
 from journeyman.experiment.store import Store, open_store
@@ -226,7 +226,7 @@ class Deadly(ThisProcess):
 def test_a_cell_may_lose_its_worker_twice(tmp_path, num_deaths, num_new):
     store, jobs = open_store(tmp_path), jobs_of([tiny_sweep()])
     deadly = jobs[0].cell
-    assert Runner(store, Deadly(deadly.id, num_deaths), Display(), 0.0).run(jobs) == num_new
+    assert Runner(store, Deadly(deadly.id, num_deaths), Silent(jobs, 2), 0.0).run(jobs) == num_new
     assert store.is_finished(jobs[1])  # whatever happened to the first
     assert store.has_failed(deadly.id) == (num_new == 1)
     if num_new == 1:

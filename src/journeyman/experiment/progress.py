@@ -14,32 +14,7 @@ MAX_SHOWN = 8  # running cells below the bar
 
 
 class Display:
-    """Takes what happens, and shows nothing; those below do."""
-
-    def resumed(self, num_steps: int) -> None:
-        """Take that a cell goes on from a checkpoint."""
-
-    def advanced(self, num_steps: int) -> None:
-        """Take that some steps were done."""
-
-    def finished(self, job: Job, seconds: float) -> None:
-        """Take that a cell was finished here."""
-
-    def finished_elsewhere(self, job: Job) -> None:
-        """Take that another process finished a cell."""
-
-    def failed(self, job: Job, error: str, num_left: int) -> None:
-        """Take that a cell failed, and how many of its steps will not be done."""
-
-    def refresh(self, running: Sequence[str], num_waiting: int, trouble: str = "") -> None:
-        """Take what runs now, how many cells wait, and why nothing can go on."""
-
-    def stopping(self) -> None:
-        """Take that somebody wants it to stop."""
-
-
-class Lines(Display):
-    """One line per cell: for log files."""
+    """Takes what happens, and says a line per cell: for log files."""
 
     def __init__(self, missing: Sequence[Job], num_cells: int) -> None:
         self.num_cells, self.num_done = num_cells, num_cells - len(missing)
@@ -97,7 +72,14 @@ class Lines(Display):
         return self.steps_left / self.rate if self.steps_done else None
 
 
-class Bar(Lines):
+class Silent(Display):
+    """Says nothing."""
+
+    def say(self, text: str) -> None:
+        """Say nothing."""
+
+
+class Bar(Display):
     """A bar, and what runs below it: for terminals."""
 
     def __init__(self, missing: Sequence[Job], num_cells: int, name: str, live: Any) -> None:
@@ -152,10 +134,10 @@ def clock(seconds: float) -> str:
 def shown(name: str, missing: Sequence[Job], num_cells: int, *, is_shown: bool) -> Iterator[Display]:
     """Give a display: a bar on a terminal, lines in a log, nothing if it is not wanted."""
     if not is_shown:
-        yield Display()
+        yield Silent(missing, num_cells)
         return
     if not sys.stderr.isatty():
-        yield Lines(missing, num_cells)
+        yield Display(missing, num_cells)
         return
     from rich.console import Console
     from rich.live import Live

@@ -3,7 +3,7 @@ import pytest
 from experiment.statistics.made_tables import made_table
 
 from journeyman.errors import InputError
-from journeyman.experiment.statistics.entropies import entropy_column
+from journeyman.experiment.statistics.curves import entropy_column
 
 
 def test_the_least_biased_estimate_comes_first_unless_the_caller_has_others():

@@ -71,7 +71,7 @@ def test_only_finite_pairs_count():
 def test_p_values_are_corrected_for_the_number_of_methods():
     table = made_table(num_seeds=8)
     found = paired_differences(table, "failure_chance", "random", steps=())
-    assert found["method"].tolist() == ["action entropy", "Reward-EIG", "nuPAC-EIG"]
+    assert found["method"].tolist() == ["Reward-EIG", "action entropy", "nuPAC-EIG"]
     assert (found["p"] == 2 / 2**8).all()
     np.testing.assert_allclose(found["p_holm"], 3 * 2 / 2**8)
     assert (found["wins"] == 8).all()

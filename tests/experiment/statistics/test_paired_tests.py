@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from journeyman.experiment.statistics.paired_tests import bootstrap_interval, holm, sign_flip_p, student_interval
+from journeyman.experiment.statistics.paired import bootstrap_interval, holm, sign_flip_p, student_interval
 
 
 def test_student_interval_by_hand_and_as_scipy_has_it():

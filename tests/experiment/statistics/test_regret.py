@@ -4,7 +4,7 @@ import pytest
 from experiment.statistics.made_tables import by_hand, made_table
 
 from journeyman.errors import InputError
-from journeyman.experiment.statistics.regret import normalised_regret
+from journeyman.experiment.statistics.curves import normalised_regret
 
 
 def normalised(cells, **options):

@@ -4,8 +4,7 @@ import pytest
 from experiment.statistics.made_tables import METHODS, made_table
 
 from journeyman.errors import InputError
-from journeyman.experiment.statistics.curves import curves, step_groups
-from journeyman.experiment.statistics.regret import normalised_regret
+from journeyman.experiment.statistics.curves import curves, normalised_regret, step_groups
 from journeyman.report.sweep.figure_data import FigureOptions, estimates
 from journeyman.report.sweep.results import results_figure
 from journeyman.report.sweep.styles import method_styles

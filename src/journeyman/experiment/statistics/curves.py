@@ -1,18 +1,42 @@
-"""Curves: mean and standard error over instances, per step; and averages over groups of steps."""
+"""Curves: mean and standard error over instances, per step, and averages over groups of steps; and what is drawn so.
+
+Regret is normalised, since instances differ in scale and difficulty: each is divided by its own average. Of the
+estimates of entropy, nearest neighbours and a Gaussian fit are biased in many dimensions, and the bias changes as the
+posterior narrows; the one from the evidence has none to speak of, but only sequential Monte Carlo and sums over a
+discrete prior give it.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from journeyman.checks import one_of, whole_number
 from journeyman.errors import InputError
-from journeyman.experiment.statistics.table import GROUP, by_step, checked_table, numbers
+from journeyman.experiment.statistics.table import (
+    CELL,
+    GROUP,
+    INSTANCE,
+    by_step,
+    checked_methods,
+    checked_table,
+    method_names,
+    numbers,
+    with_methods,
+)
 from journeyman.extras import require
+from journeyman.types import FloatArray
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 LINE = (*GROUP, "method")
+FIRST_STEPS = 32  # whose mean regret is 1
+ESTIMATES = {
+    "entropy_evidence": "from the evidence",
+    "entropy_knn": "5 nearest neighbours",
+    "entropy_gaussian": "Gaussian",
+}
 GROUP_ENDS = (10, 20, 30, 50, 75, 100, 150)
 
 
@@ -84,3 +108,74 @@ def _checked_ends(ends: Sequence[int] | None, last_step: int) -> tuple[int, ...]
             f"ends of groups of steps must increase from 1 to at most {last_step}, got {list(ends)}. Sort them."
         )
     return tuple(ends)
+
+
+def normalised_regret(
+    table: "DataFrame", methods: Sequence[str] | None = None, first_steps: int = FIRST_STEPS
+) -> "Series":
+    """Return the true regret divided, per instance, by its mean over the reference methods and steps 1 to 32.
+
+    Where that mean is 0, because no reference method ever had regret there, the normalised regret is 0 where the
+    regret is 0, and infinite elsewhere: no number would be large enough, and leaving the row out would hide a failure.
+    That can happen to other methods, and to reference methods at step 0 and after the first 32.
+
+    Parameters
+    ----------
+    table
+        Tidy results.
+    methods
+        Reference methods, the paper's for its figures; default: all of the table. In a group those count which it
+        has: trajectories have fewer than annotations.
+    first_steps
+        How many steps the mean is over; fewer if the group has fewer.
+
+    Returns
+    -------
+    A number per row of the table, with its index: non-negative. NaN in groups without any reference method, and on
+    instances that are incomplete: where a reference method of the group, or one of its first steps, is missing.
+    """
+    table = checked_table(table, "true_regret")
+    reference = method_names(table) if methods is None else checked_methods(table, methods, "reference methods")
+    first_steps = whole_number(first_steps, "first_steps", 1)
+    scale = _scales(table, reference, first_steps)
+    regret = numbers(table, "true_regret")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where((regret == 0.0) & (scale == 0.0), 0.0, regret / scale)
+    return require("pandas", "tables").Series(ratio, index=table.index, name="normalised_regret")
+
+
+def _scales(table: "DataFrame", reference: Sequence[str], first_steps: int) -> FloatArray:
+    """Return the mean that each row is divided by `[rows]`; NaN where an instance is incomplete."""
+    in_group = table.groupby(list(GROUP), observed=True)
+    num_steps = in_group["step"].transform("max").clip(upper=first_steps)
+    marked = table[list(INSTANCE)].assign(
+        method=table["method"],
+        regret=numbers(table, "true_regret"),
+        counts=table["method"].isin(reference) & table["step"].between(1, num_steps),
+        expected=num_steps,
+    )
+    counted = marked[marked["counts"] & marked["regret"].notna()]
+    mean = counted.groupby(list(INSTANCE), observed=True)["regret"].mean().rename("scale")
+    found = counted.groupby(list(INSTANCE), observed=True).size().rename("found")
+    present = with_methods(marked, reference).groupby(list(GROUP), observed=True)["method"].nunique().rename("present")
+    joined = marked.join(mean, on=list(INSTANCE)).join(found, on=list(INSTANCE)).join(present, on=list(GROUP))
+    is_complete = joined["found"] == joined["present"] * joined["expected"]
+    scales: FloatArray = joined["scale"].where(is_complete).to_numpy(dtype=np.float64)
+    return scales
+
+
+def entropy_column(table: "DataFrame", estimates: Sequence[str] = tuple(ESTIMATES)) -> str | None:
+    """Return the first of some columns of entropies (keys of `ESTIMATES`) that every cell has, at some step at least.
+
+    Default: all of them, the least biased first. None if there is no such column.
+    """
+    table = checked_table(table, *ESTIMATES)
+    for column in estimates:
+        one_of(column, ESTIMATES, "an estimate of entropy")
+    return next((column for column in estimates if _is_known(table, column)), None)
+
+
+def _is_known(table: "DataFrame", column: str) -> bool:
+    """Whether every cell has a finite value of a column."""
+    is_finite = table[list(CELL)].assign(known=np.isfinite(numbers(table, column)))
+    return bool(is_finite.groupby(list(CELL), observed=True)["known"].any().all())

@@ -8,8 +8,7 @@ import numpy as np
 
 from journeyman.checks import one_of
 from journeyman.errors import InputError
-from journeyman.experiment.statistics.entropies import ESTIMATES, entropy_column
-from journeyman.experiment.statistics.regret import normalised_regret
+from journeyman.experiment.statistics.curves import ESTIMATES, entropy_column, normalised_regret
 from journeyman.experiment.statistics.table import (
     CELL,
     Group,

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from journeyman.errors import InputError
-from journeyman.experiment.statistics.curves import curves
-from journeyman.experiment.statistics.entropies import ESTIMATES, entropy_column
+from journeyman.experiment.statistics.curves import ESTIMATES, curves, entropy_column
 from journeyman.experiment.statistics.table import INSTANCE, checked_methods, checked_table, numbers, with_methods
 from journeyman.report.drawing.cells import new_figure, plain
 from journeyman.report.sweep.figure_data import DEFAULTS, FigureOptions, query_words

@@ -4,9 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from journeyman.experiment.statistics.curves import curves, step_groups
-from journeyman.experiment.statistics.entropies import ESTIMATES
-from journeyman.experiment.statistics.regret import FIRST_STEPS
+from journeyman.experiment.statistics.curves import ESTIMATES, FIRST_STEPS, curves, step_groups
 from journeyman.report.drawing.cells import new_figure, plain
 from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data
 from journeyman.report.sweep.styles import legend_rows, method_legend, say_nothing_known, step_axis

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from journeyman.errors import InputError
 from journeyman.experiment import Cell, CellStatus, Sweep
 from journeyman.experiment.overview import STATUSES
-from journeyman.experiment.statistics.curves import curves
-from journeyman.experiment.statistics.entropies import entropy_column
+from journeyman.experiment.statistics.curves import curves, entropy_column
 from journeyman.experiment.statistics.table import Group, checked_table, groups
 from journeyman.experiment.store import Store
 from journeyman.report.world.summary import without_nonfinite

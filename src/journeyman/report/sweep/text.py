@@ -15,7 +15,7 @@ from rich.text import Text
 
 from journeyman.experiment import Cell, CellStatus, Sweep, SweepReport
 from journeyman.experiment.progress import duration
-from journeyman.experiment.statistics.entropies import ESTIMATES
+from journeyman.experiment.statistics.curves import ESTIMATES
 from journeyman.experiment.statistics.table import Group
 from journeyman.report.sweep.figure_data import query_words
 from journeyman.report.sweep.summary import (
