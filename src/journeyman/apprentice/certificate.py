@@ -21,6 +21,7 @@ from journeyman.apprentice.policies import APPRENTICES, checked_epsilon
 from journeyman.apprentice.sample_sets import SampleSet, halves, sample_set
 from journeyman.apprentice.sensitivity import ExpertSensitivity, expert_sensitivity
 from journeyman.apprentice.verdict import Claim, Estimate, assumptions, checked_share, verdict_of
+from journeyman.inference.kernels import SLACK
 from journeyman.inference.posterior import Posterior, checked_posterior, weighted_quantile
 from journeyman.types import AnyArray, read_only
 
@@ -157,9 +158,10 @@ def _certificate(
     failures = failures_of(posterior, policy, claim.epsilon, scope)
     top_states = top_states_of(posterior, policy, claim.epsilon, scope)
     chance = min(1.0, float(posterior.mean(failures.is_failing)))
+    doubt = likelihood_error(samples)
     if samples.kind == "atoms":
         size, size_source = None, "exact: the posterior is a sum over all atoms of the prior"
-        bound = min(1.0, chance * float(np.exp(min(2.0 * atom_error(posterior), 700.0))))
+        bound = min(1.0, chance * float(np.exp(min(2.0 * doubt, 700.0))))
     else:
         size, size_source = effective_size_of(samples, failures.is_failing, confidence)
         bound = upper_bound(chance, size, confidence)
@@ -168,7 +170,7 @@ def _certificate(
         for level in QUANTILE_LEVELS
     )
     error = float(failures.error.max())
-    estimate = Estimate(chance, bound, size, error)
+    estimate = Estimate(chance, bound, size, error, doubt)
     verdict = verdict_of(posterior, failures.regret, top_states, estimate, claim, doubts)
     return Certificate(
         status=verdict.status,
@@ -192,14 +194,20 @@ def _certificate(
     )
 
 
-def atom_error(posterior: Posterior) -> float:
-    """Return a bound on the error of log likelihoods at atoms, from that of the values they were computed with.
+def likelihood_error(samples: SampleSet) -> float:
+    """Return a bound on the error of log likelihoods, in nats, from that of the values they were computed with.
 
-    To first order: how much each Q(s, a) that answers depend on changes the log likelihood, times its error.
+    To first order: how much each Q(s, a) that answers depend on changes the log likelihood, times its error. Atoms and
+    nets are solved for; samplers follow a policy that is optimal within SLACK, relative to the largest value.
     """
+    posterior = samples.posterior
     states = np.flatnonzero(posterior.counts.sum(axis=1))
     if not states.size:
         return 0.0
     q = posterior.q(states)
     gradient = posterior.problem.expert.pull_back(q, np.broadcast_to(posterior.counts[states].astype(float), q.shape))
-    return float((np.abs(gradient).sum(axis=2) * posterior.accuracy.values[:, states]).sum(axis=1).max())
+    errors = posterior.accuracy.values[:, states]
+    if samples.kind not in ("atoms", "net"):
+        tolerance = SLACK * (1.0 + np.abs(posterior.values).max(axis=1)) / (1.0 - posterior.problem.mdp.discount)
+        errors = np.maximum(errors, tolerance[:, None])
+    return float((np.abs(gradient).sum(axis=2) * errors).sum(axis=1).max())

@@ -14,6 +14,11 @@ from journeyman.types import FloatArray
 
 MAX_SINGLE_WEIGHT = 0.99
 MIN_ACCURACY = 10.0  # times the numerical error that epsilon must be
+MAX_LIKELIHOOD_ERROR = 0.1  # nats
+EVEN_REWARDS = (
+    "use rewards of about 1 that differ little in size: make what is forbidden unavailable instead of costly, and "
+    "leave out a constant that all rewards share"
+)
 MAX_FACTOR = 100.0  # times as many samples that we advise to draw
 
 
@@ -34,12 +39,16 @@ class Claim(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """Estimated chance of failure, its upper bound, the effective sample size (None: exact), the error of regrets."""
+    """Estimated chance of failure, its upper bound, the effective sample size (None: exact), and numerical errors.
+
+    numerical_error: of regrets; likelihood_error: of the log likelihood of the answers, in nats.
+    """
 
     chance: float
     bound: float
     size: float | None
     numerical_error: float
+    likelihood_error: float
 
 
 def verdict_of(
@@ -88,10 +97,13 @@ def refusal_of(posterior: Posterior, estimate: Estimate, claim: Claim, doubts: t
             f"epsilon, {claim.epsilon:.4g}, is not well above the numerical error of regrets, "
             f"{estimate.numerical_error:.2g}, which comes from values of up to {np.abs(posterior.values).max():.2g}"
         )
-        advice.append(
-            f"use an epsilon of at least {MIN_ACCURACY * estimate.numerical_error:.2g}, or rewards that differ less in "
-            "size: make what is forbidden unavailable instead of costly, and leave out constants that all rewards share"
+        advice.append(f"use an epsilon of at least {MIN_ACCURACY * estimate.numerical_error:.2g}; {EVEN_REWARDS}")
+    if size is not None and estimate.likelihood_error > MAX_LIKELIHOOD_ERROR:
+        reasons.append(
+            "the log likelihood of the answers has a numerical error of up to "
+            f"{estimate.likelihood_error:.2g} nats, with values of up to {np.abs(posterior.values).max():.2g}"
         )
+        advice.append(EVEN_REWARDS)
     if size is not None:
         largest = float(posterior.weights.max())
         least = upper_bound(0.0, size, claim.confidence)
