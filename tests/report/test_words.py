@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from journeyman.experts import Boltzmann
 from journeyman.mdp import FiniteMDP
-from journeyman.report.words import describe_beta, describe_initial, describe_prior
+from journeyman.report.words import describe_expert, describe_initial, describe_prior
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
 from journeyman.wording import counted, listed, percent, signed_number
 
@@ -82,12 +83,12 @@ def test_initial_states_in_words(initial, text):
 
 
 def test_beta_in_words():
-    text = describe_beta(2.0, np.array([0.5, 0.9, np.nan]))
+    text = describe_expert(Boltzmann(2.0), np.array([0.5, 0.9, np.nan]))
     assert "70 % of the time on average over 2 states, 50 % where it is least sure" in text
     assert "worth 0.35 less is taken half as often" in text  # log(2) / 2
-    assert "least sure" not in describe_beta(2.0, np.array([0.7, 0.7]))
-    assert "in its only state" in describe_beta(2.0, np.array([0.7]))
-    assert "every state is terminal" in describe_beta(2.0, np.array([np.nan]))
+    assert "least sure" not in describe_expert(Boltzmann(2.0), np.array([0.7, 0.7]))
+    assert "in its only state" in describe_expert(Boltzmann(2.0), np.array([0.7]))
+    assert "every state is terminal" in describe_expert(Boltzmann(2.0), np.array([np.nan]))
 
 
 def test_lists_and_counts():

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from journeyman.experts import Boltzmann, ExpertModel
 from journeyman.mdp import FiniteMDP
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Prior, Uniform
 from journeyman.types import FloatArray
@@ -32,21 +33,23 @@ def _span(values: FloatArray) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def describe_beta(beta: float, expert_optimal: FloatArray) -> str:
-    """Return what beta means: how often the expert does the best, and how mistakes get rarer as they cost more.
+def describe_expert(expert: ExpertModel, expert_optimal: FloatArray) -> str:
+    """Return how an expert chooses: how often it does the best, and how mistakes get rarer as they cost more.
 
     Parameters
     ----------
     expert_optimal
         `[S]` chance of an optimal action, NaN where nobody chooses.
     """
+    beta = expert.beta if isinstance(expert, Boltzmann) else None
+    name = expert.assumption() if beta is None else f"beta {plain_number(beta)}"
+    more = f"; an action that is worth {np.log(2) / beta:.2g} less is taken half as often" if beta else ""
     chances = expert_optimal[~np.isnan(expert_optimal)]
-    halving = f"an action that is worth {np.log(2) / beta:.2g} less is taken half as often"
     if chances.size == 0:
-        return f"every state is terminal, so it never acts; elsewhere, {halving}"
+        return f"{name}: every state is terminal, so it never acts{more.replace('; ', '; elsewhere, ')}"
     where = "in its only state" if chances.size == 1 else f"on average over {chances.size} states"
     least = f", {percent(chances.min())} where it is least sure" if np.ptp(chances) > 0.01 else ""
-    return f"it takes an optimal action {percent(chances.mean())} of the time {where}{least}; {halving}"
+    return f"{name}: it takes an optimal action {percent(chances.mean())} of the time {where}{least}{more}"
 
 
 def describe_initial(mdp: FiniteMDP) -> str:

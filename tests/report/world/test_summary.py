@@ -19,7 +19,7 @@ def test_summary_of_every_world(name):
     assert summary.optimal[states, solve(mdp, world.reward).policy].all()  # the solver's choice is one of them
     assert not (summary.optimal & ~mdp.available).any()
     np.testing.assert_allclose(summary.expert_policy.sum(axis=1), 1.0)
-    np.testing.assert_allclose(summary.q.max(axis=1), summary.values, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(summary.q.max(axis=1), world.expert.values, rtol=1e-9, atol=1e-9)
     assert (np.isnan(summary.expert_optimal) == mdp.terminal).all()
     chances = summary.expert_optimal[~mdp.terminal]
     assert ((chances > 0) & (chances <= 1 + 1e-12)).all()

@@ -192,8 +192,15 @@ def draw_bars(ax: "Axes", mdp: FiniteMDP, values: FloatArray, optimal: BoolArray
         ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def add_legend(figure: "Figure", mdp: FiniteMDP, optimal: BoolArray | None) -> None:
-    """Explain the marks that occur, below the picture."""
+def add_legend(
+    figure: "Figure",
+    mdp: FiniteMDP,
+    optimal: BoolArray | None,
+    *,
+    arrow: str = "optimal action (several: equally good)",
+    stay: str = "optimal action: stay",
+) -> None:
+    """Explain the marks that occur, below the picture: what arrows and dots mean, and which cells are special."""
     line = require("matplotlib.lines", "plot").Line2D
     rectangle = require("matplotlib.patches", "plot").Rectangle
     grid, handles = mdp.grid, []
@@ -202,9 +209,9 @@ def add_legend(figure: "Figure", mdp: FiniteMDP, optimal: BoolArray | None) -> N
             handles.append(line([], [], label="optimal action", **STAR))
     elif has_marks(mdp):
         if optimal is not None and grid.moves is not None:
-            handles.append(line([], [], label="optimal action (several: equally good)", **MOVE))
+            handles.append(line([], [], label=arrow, **MOVE))
             if optimal[~mdp.terminal][:, ~grid.moves.any(axis=1)].any():
-                handles.append(line([], [], label="optimal action: stay", **STAY))
+                handles.append(line([], [], label=stay, **STAY))
         if mdp.terminal.any():
             handles.append(rectangle((0, 0), 1, 1, label="terminal cell", edgecolor="0.25", **TERMINAL))
         if has_initial_marks(mdp):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from journeyman.extras import require
-from journeyman.report.drawing.cells import MOVE, STAY, add_legend, has_marks, make_figure, new_figure, plain
+from journeyman.report.drawing.cells import add_legend, make_figure, new_figure, plain
 from journeyman.report.drawing.maps import posterior_map, state_map
 from journeyman.report.learning.summary import LearningSummary
 from journeyman.report.posterior.knowledge import ParameterKnowledge
@@ -139,18 +139,5 @@ def apprentice_figure(summary: LearningSummary) -> "Figure":
     if mdp.grid is None:
         ax.set_ylim(0.0, 1.05)
     else:
-        _explain_actions(figure, summary, chosen)
+        add_legend(figure, mdp, chosen, arrow="apprentice's action", stay="apprentice stays")
     return figure
-
-
-def _explain_actions(figure: "Figure", summary: LearningSummary, chosen: Any) -> None:
-    """Explain arrows and dots below the picture."""
-    mdp = summary.problem.mdp
-    grid = mdp.grid
-    line = require("matplotlib.lines", "plot").Line2D
-    if grid is None or grid.moves is None or not has_marks(mdp):
-        return
-    handles = [line([], [], label="apprentice's action", **MOVE)]
-    if chosen[~mdp.terminal][:, ~np.asarray(grid.moves).any(axis=1)].any():
-        handles.append(line([], [], label="apprentice stays", **STAY))
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8, frameon=False)

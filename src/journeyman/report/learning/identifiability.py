@@ -119,13 +119,9 @@ def _rows_of_choices(problem: Problem) -> tuple[Any, Any]:
     mdp, model = problem.mdp, problem.reward_model
     rows = np.flatnonzero(mdp.available.ravel())
     states = rows // mdp.num_actions
-    transitions: Any = sparse.csr_array(
-        (mdp.rows.probabilities, mdp.rows.next_states, mdp.rows.indptr),
-        shape=(mdp.num_states * mdp.num_actions, mdp.num_states),
-    )
     own: Any = sparse.csr_array((np.ones(len(rows)), (np.arange(len(rows)), states)), shape=(len(rows), mdp.num_states))
     features = model.features[states if model.is_state_only else rows]
-    return sparse.csr_array(features), sparse.csr_array(own - mdp.discount * transitions[rows])
+    return sparse.csr_array(features), sparse.csr_array(own - mdp.discount * mdp.transition_matrix[rows])
 
 
 def learned_spreads(posterior: Posterior) -> FloatArray:

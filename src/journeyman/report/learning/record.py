@@ -39,38 +39,29 @@ def learning_record(summary: LearningSummary) -> dict[str, Any]:
             for i, step in enumerate(summary.course)
         ],
         "apprentice": summary.apprentice.tolist(),
-        "certainty": [
-            {
-                "state": int(state),
-                "name": mdp.state_name(int(state)),
-                "action": int(certainty.actions[i]),
-                "chance": float(certainty.chances[i]),
-                "rival": int(certainty.rivals[i]),
-                "rival_chance": float(certainty.rival_chances[i]),
-            }
-            for i, state in enumerate(certainty.states)
-        ],
-        "parameters": [
-            {
-                "name": name,
-                "mean": float(knowledge.mean[i]),
-                "std": float(knowledge.std[i]),
-                "interval": knowledge.intervals[i].tolist(),
-                "prior_std": float(knowledge.prior_std[i]),
-                "remaining": float(knowledge.remaining[i]),
-            }
-            for i, name in enumerate(knowledge.names)
-        ],
-        "rewards": [
-            {
-                "state": int(state),
-                "action": None if rewards.actions is None else int(rewards.actions[i]),
-                "mean": float(rewards.mean[i]),
-                "std": float(rewards.std[i]),
-                "interval": rewards.intervals[i].tolist(),
-            }
-            for i, state in enumerate(rewards.states)
-        ],
+        "certainty": _rows(
+            state=certainty.states,
+            name=[mdp.state_name(int(state)) for state in certainty.states],
+            action=certainty.actions,
+            chance=certainty.chances,
+            rival=certainty.rivals,
+            rival_chance=certainty.rival_chances,
+        ),
+        "parameters": _rows(
+            name=knowledge.names,
+            mean=knowledge.mean,
+            std=knowledge.std,
+            interval=knowledge.intervals,
+            prior_std=knowledge.prior_std,
+            remaining=knowledge.remaining,
+        ),
+        "rewards": _rows(
+            state=rewards.states,
+            action=[None] * len(rewards.mean) if rewards.actions is None else rewards.actions,
+            mean=rewards.mean,
+            std=rewards.std,
+            interval=rewards.intervals,
+        ),
         "level": knowledge.level,
         "num_directions_learned": found.num_learned,
         "num_directions": len(found.spreads),
@@ -85,3 +76,9 @@ def learning_record(summary: LearningSummary) -> dict[str, Any]:
     }
     plain: dict[str, Any] = without_nonfinite(record)
     return plain
+
+
+def _rows(**columns: Any) -> list[dict[str, Any]]:
+    """Return columns of equal length as a list of records."""
+    plain = [column.tolist() if isinstance(column, np.ndarray) else list(column) for column in columns.values()]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*plain, strict=True)]

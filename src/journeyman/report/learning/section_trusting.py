@@ -118,7 +118,7 @@ def problem_facts(summary: LearningSummary) -> list[tuple[str, object]]:
         ("initial", describe_initial(mdp)),
         ("reward", f"{problem.reward_model.kind.replace('_', ' ')}, {problem.reward_model.num_parameters} parameters"),
         ("prior of each parameter", describe_prior(problem.prior)),
-        ("beta of the expert", plain_number(problem.beta)),
+        ("expert", problem.expert.assumption()),
         ("may be asked about", f"{int(problem.queryable.sum())} states"),
     ]
 

@@ -39,7 +39,7 @@ class WorldEntry:
     num_parameters: int
     reward_model: str
     prior: str
-    beta: float
+    beta: float | None
     num_queryable: int
     max_length: int
     has_grid: bool
@@ -64,7 +64,7 @@ def world_entry(name: str) -> WorldEntry:
         num_parameters=problem.reward_model.num_parameters,
         reward_model=problem.reward_model.kind,
         prior=describe_prior(problem.prior),
-        beta=problem.beta,
+        beta=getattr(problem.expert, "beta", None),
         num_queryable=int(problem.queryable.sum()),
         max_length=world.max_length,
         has_grid=mdp.grid is not None,
@@ -107,7 +107,7 @@ def print_worlds(console: Console, entries: list[WorldEntry]) -> None:
             f"{entry.num_states} x {entry.num_actions}",
             str(entry.num_parameters),
             entry.prior,
-            plain_number(entry.beta),
+            "-" if entry.beta is None else plain_number(entry.beta),
             f"{entry.num_queryable} x {entry.max_length}",
         )
     console.print(table, "")

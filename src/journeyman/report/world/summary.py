@@ -26,12 +26,8 @@ class WorldSummary:
         `[S]` if it depends on the state only, else `[S, A]`.
     state_reward
         `[S]` reward per state, averaged over the available actions where it depends on the action.
-    values, q
-        `[S]`, `[S, A]` optimal values; q is minus infinity where an action does not exist.
     optimal
         `[S, A]` actions whose q is within 1e-9 (1 + max |q|) of the best; at least one per state.
-    expert_policy
-        `[S, A]` how often the expert takes each action; rows sum to one.
     expert_optimal
         `[S]` chance that the expert takes an optimal action; in terminal states, where nobody chooses, NaN.
     optimal_return, expert_return
@@ -41,10 +37,7 @@ class WorldSummary:
     world: World
     reward: FloatArray
     state_reward: FloatArray
-    values: FloatArray
-    q: FloatArray
     optimal: BoolArray
-    expert_policy: FloatArray
     expert_optimal: FloatArray
     optimal_return: float
     expert_return: float
@@ -54,21 +47,27 @@ class WorldSummary:
         """The dynamics."""
         return self.world.problem.mdp
 
+    @property
+    def q(self) -> FloatArray:
+        """`[S, A]` optimal values of actions; minus infinity where an action does not exist."""
+        return self.world.expert.q
+
+    @property
+    def expert_policy(self) -> FloatArray:
+        """`[S, A]` how often the expert takes each action; rows sum to one."""
+        return self.world.expert.policy
+
 
 def summarise_world(world: World) -> WorldSummary:
     """Solve a world under its true reward, and see how its expert does."""
     mdp, expert, reward = world.problem.mdp, world.expert, world.reward
     optimal = optimal_actions(expert.q)
-    expert_optimal = np.where(mdp.terminal, np.nan, (expert.policy * optimal).sum(axis=1))
     return WorldSummary(
         world=world,
         reward=reward,
         state_reward=per_state(mdp, reward),
-        values=expert.values,
-        q=expert.q,
         optimal=optimal,
-        expert_policy=expert.policy,
-        expert_optimal=expert_optimal,
+        expert_optimal=np.where(mdp.terminal, np.nan, (expert.policy * optimal).sum(axis=1)),
         optimal_return=float(mdp.initial @ expert.values),
         expert_return=float(mdp.initial @ evaluate_policy(mdp, expert.policy, reward)),
     )
@@ -111,14 +110,15 @@ def world_record(summary: WorldSummary) -> dict[str, Any]:
         "num_actions": mdp.num_actions,
         "action_names": [mdp.action_name(action) for action in range(mdp.num_actions)],
         "discount": mdp.discount,
-        "beta": world.problem.beta,
+        "beta": getattr(world.problem.expert, "beta", None),
+        "expert": world.problem.expert.to_record(),
         "prior": describe_prior(world.problem.prior),
         "true_parameters": dict(zip(names, world.true_parameters.tolist(), strict=True)),
         "initial": mdp.initial.tolist(),
         "terminal": mdp.terminal.tolist(),
         "queryable": world.problem.queryable.tolist(),
         "reward": summary.reward.tolist(),
-        "values": summary.values.tolist(),
+        "values": world.expert.values.tolist(),
         "q": without_nonfinite(summary.q.tolist()),
         "optimal_actions": [np.flatnonzero(row).tolist() for row in summary.optimal],
         "expert_policy": summary.expert_policy.tolist(),

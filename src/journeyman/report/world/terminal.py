@@ -13,7 +13,7 @@ from rich.text import Text
 from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing.terminal_grid import cell_style, grid_drawing
 from journeyman.report.terminal import definitions, text_table
-from journeyman.report.words import describe_beta, describe_initial, describe_prior
+from journeyman.report.words import describe_expert, describe_initial, describe_prior
 from journeyman.report.world.summary import WorldSummary
 from journeyman.wording import counted, listed, percent, plain_number, signed_number
 
@@ -57,7 +57,7 @@ def facts(summary: WorldSummary, options: Mapping[str, Any]) -> dict[str, str]:
         "true reward": f"{_truth(summary)}, drawn from the prior ({describe_prior(problem.prior)})",
         "V*(rho)": f"{plain_number(summary.optimal_return)}: the discounted reward that an optimal policy expects from "
         f"the initial states; the expert gets {plain_number(summary.expert_return)}",
-        "expert": f"beta {plain_number(problem.beta)}: {describe_beta(problem.beta, summary.expert_optimal)}",
+        "expert": describe_expert(problem.expert, summary.expert_optimal),
     }
     if options:
         pairs = ", ".join(f"{key}={value}" for key, value in options.items())
