@@ -140,10 +140,10 @@ def _inferred(
         posterior = infer(problem, answers, spec.method, seed=seed, num_threads=1, **options)
         table = quantities(problem, posterior.counts, policy, spec.parameters, posterior.theta, posterior.values)
         worth = None if posterior.chains is None else effective_draws(posterior, table)
-        if worth is None or worth >= spec.num_draws or "num_draws" not in INFERENCE.find(spec.method).options:
+        longer = INFERENCE.find(spec.method).longer_fn(options, 2)
+        if worth is None or worth >= spec.num_draws or longer == options:
             break
-        assert posterior.chains is not None
-        options["num_draws"] = 2 * options.get("num_draws", posterior.chains[1] * options.get("thin", 1))
+        options = longer
     return posterior, table
 
 

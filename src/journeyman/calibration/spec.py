@@ -5,19 +5,18 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from journeyman.checks import real_number, whole_number
+from journeyman.checks import one_of, positive, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import KINDS, Boltzmann
 from journeyman.inference import INFERENCE
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete
 from journeyman.types import FloatArray
-from journeyman.worlds import WORLDS, make_world
+from journeyman.worlds import make_world, world_options
 
 NUM_SPREAD = 5  # parameters that are tested unless the caller names others
 PLAIN_TYPES = (bool, int, float, str)
@@ -75,26 +74,17 @@ class CalibrationSpec:
         for name in ("world_options", "method_options"):
             object.__setattr__(self, name, _plain_options(getattr(self, name), name))
         self._check_query()
-        factor = real_number(self.assumed_beta_factor, "assumed_beta_factor")
-        if not (factor > 0 and math.isfinite(factor)):
-            raise InputError(f"assumed_beta_factor must be positive and finite, got {factor}. 1 assumes what is true.")
+        factor = positive(self.assumed_beta_factor, "assumed_beta_factor", "1 assumes what is true.")
         object.__setattr__(self, "assumed_beta_factor", factor)
-        method = INFERENCE.find(self.method)
-        for option in self.method_options:
-            if option not in method.options:
-                raise InputError(
-                    f"method {self.method!r} must get options it knows, got {option!r}. "
-                    f"It has: {', '.join(method.options)}."
-                )
-        example = self.example_problem()
-        reason = method.refusal_fn(example)
+        method, example = INFERENCE.find(self.method), self.example_problem()
+        method.check_options(self.method_options, f"method {self.method!r}")
+        reason = method.refusal_fn(self.assumed(example))
         if reason is not None:
             raise UnsupportedError(reason)
         object.__setattr__(self, "parameters", _checked_parameters(self.parameters, example.prior.num_parameters))
 
     def _check_query(self) -> None:
-        if self.kind not in KINDS:
-            raise InputError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}. Leave it out for 'state'.")
+        one_of(self.kind, KINDS, "kind", "Leave it out for 'state'.")
         if self.kind == "trajectory":
             whole_number(self.length, "the length of a trajectory query", 1, "Say length=.")
         elif self.length is not None:
@@ -109,6 +99,8 @@ class CalibrationSpec:
 
     def assumed(self, problem: Problem) -> Problem:
         """Return `problem` as the method is told it is: with beta times the factor."""
+        if self.assumed_beta_factor == 1.0:
+            return problem
         return replace(problem, expert=Boltzmann(self.assumed_beta_factor * problem.beta))
 
     @property
@@ -116,9 +108,7 @@ class CalibrationSpec:
         """Whether the dynamics are drawn with a look at the true reward, so that no posterior can be calibrated."""
         if self.world is None:
             return False
-        known = signature(WORLDS[self.world]).parameters
-        default = known["terminals"].default if "terminals" in known else None
-        return bool(self.world_options.get("terminals", default) == "published")
+        return bool({**world_options(self.world), **self.world_options}.get("terminals") == "published")
 
     def record(self) -> dict[str, Any]:
         """Return everything that determines the results, as plain data."""
