@@ -1,4 +1,4 @@
-"""A course that is stopped anywhere and gone on with, however it is kept, is the course that was never stopped."""
+"""The run of a cell that is stopped anywhere and resumed, however it is kept, is one that was never stopped."""
 
 from dataclasses import replace
 from functools import cache
@@ -80,7 +80,7 @@ def test_stopping_after_every_step_changes_nothing(name, between, tmp_path):
 
 
 @pytest.mark.parametrize("first", [0, 1, 3])
-def test_a_longer_course_begins_with_the_shorter_one(first):
+def test_a_longer_run_begins_with_the_shorter_one(first):
     whole = advance(Job(CELL, 5, ALL), Checkpoint())
     forget()
     begun = advance(Job(CELL, first, ALL), Checkpoint()) if first else Checkpoint()
@@ -89,24 +89,24 @@ def test_a_longer_course_begins_with_the_shorter_one(first):
     assert longer.rows[: len(begun.rows)] == begun.rows  # not done again: even the seconds are the same
 
 
-def test_a_course_that_is_long_enough_is_given_back():
+def test_a_run_that_is_long_enough_is_given_back():
     whole = advance(Job(CELL, 3, ALL), Checkpoint())
     assert advance(Job(CELL, 2, ALL), whole) is whole
 
 
-def test_a_course_stops_after_a_step_when_it_is_told_to():
+def test_a_run_stops_after_a_step_when_it_is_told_to():
     told = iter([False, True])
     assert do_task(advance, Job(CELL, 9, ALL), Checkpoint(), stop_fn=lambda: next(told)).num_steps == 2
 
 
-def test_metrics_do_not_change_the_course():
+def test_metrics_do_not_change_the_run():
     few, all_of_them = (advance(Job(CELL, 4, metrics), Checkpoint()).rows for metrics in (("truth",), ALL))
     for row, whole in zip(timeless(few), timeless(all_of_them), strict=True):
         assert row == {name: whole[name] for name in row}
 
 
 def test_events_are_those_of_the_learner():
-    """But for words and seconds: these are what rows need to go on from."""
+    """But for words and seconds: these are what rows need to be resumed from."""
     checkpoint = advance(Job(CELL, 4, ALL), Checkpoint(), seconds=0.0)
     checkpoint = advance(Job(CELL, 4, ALL), checkpoint, seconds=0.0)
     (learner,) = cell_run_module._last.values()
@@ -126,7 +126,7 @@ def test_only_the_last_learner_is_kept():
         advance(Job(cell, 4, ALL), Checkpoint(), seconds=0.0)
     assert list(cell_run_module._last) == [(other.id, 2)]
     advance(Job(other, 1, ALL), Checkpoint())
-    assert not cell_run_module._last  # its course has ended
+    assert not cell_run_module._last  # its run has ended
 
 
 def test_rows_say_what_was_asked():

@@ -69,7 +69,8 @@ def test_killing_two_workers_at_random_points_changes_nothing(starter, tmp_path)
     assert_same_tables(sweep_table(tiny_sweep(**LONG), tmp_path / "out"), undisturbed_table(**LONG))
 
 
-@pytest.mark.parametrize("group", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("group", [False, True])
 def test_workers_end_with_the_process_that_started_them(starter, tmp_path, group):
     out = tmp_path / "out"
     running = starter.run(out, LONG, num_workers=2, checkpoint_seconds=0.0)
@@ -100,7 +101,7 @@ def test_a_worker_that_is_killed_is_replaced(starter, tmp_path):
     assert_same_tables(sweep_table(tiny_sweep(**LONG), out), undisturbed_table(**LONG))
 
 
-@pytest.mark.parametrize("num_workers", [1, 2])
+@pytest.mark.parametrize("num_workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_interruption_keeps_the_steps_that_were_done(starter, tmp_path, num_workers):
     out, changes = tmp_path / "out", {"steps": 40, "seeds": 2}
     running = starter.run(out, changes, num_workers=num_workers, checkpoint_seconds=1000.0, progress=True)

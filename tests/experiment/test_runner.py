@@ -234,7 +234,7 @@ def test_a_cell_may_lose_its_worker_twice(tmp_path, num_deaths, num_new):
 
 
 @pytest.mark.parametrize("is_compact", [False, True])
-def test_a_table_of_all_cells_counts_as_finished_and_can_be_gone_on_with(tmp_path, is_compact):
+def test_a_table_of_all_cells_counts_as_finished_and_can_be_continued(tmp_path, is_compact):
     run(tiny_sweep(), tmp_path / "first")
     table = joined([arrow_table(tiny_sweep(), Store(tmp_path / "first"), is_compact=is_compact)], is_compact=is_compact)
     (tmp_path / "second" / "results").mkdir(parents=True)
@@ -250,7 +250,7 @@ def test_a_table_of_all_cells_counts_as_finished_and_can_be_gone_on_with(tmp_pat
     assert list(found["state"].fillna(-1)) == list(expected["state"].fillna(-1))
 
 
-def test_a_damaged_checkpoint_is_begun_anew(tmp_path, breakage):
+def test_a_damaged_checkpoint_is_started_again(tmp_path, breakage):
     broken, tries = breakage
     run(tiny_sweep(), tmp_path, checkpoint_seconds=0.0)
     broken.clear()

@@ -57,7 +57,7 @@ class Display:
         self.say("Stopping after the steps in progress, which are kept. Press Ctrl-C again to stop at once.")
 
     def refresh(self, running: Sequence[str], num_waiting: int, trouble: str = "") -> None:
-        """Say once why nothing can go on."""
+        """Say once why cells have to wait."""
         if trouble and trouble != self.trouble:
             self.say(f"Waiting: {trouble}")
         self.trouble = trouble

@@ -66,7 +66,7 @@ class Workers(ABC):
         """Let tasks end after the step that they are in; nothing happens where they cannot be told."""
 
     def trouble(self) -> str:
-        """Say why nothing can go on now, and what would help; "" if all is well."""
+        """Say why tasks have to wait, and what would help; "" if all is well."""
         return ""
 
 
@@ -181,7 +181,7 @@ class Tasks:
         return [outcome for outcome in found if outcome is not None]
 
     def rest(self) -> list[Outcome]:
-        """Wait for all tasks, as long as they can go on, and return those that ended well: after `team.stop`."""
+        """Wait for all tasks, unless they cannot continue, and return those that ended well: after `team.stop`."""
         while not all(future.done() for future in self.running) and not self.team.trouble():
             wait(self.running, timeout=POLL_SECONDS)
         return [
