@@ -21,6 +21,7 @@ LAYERS = [
     "rewards",
     "demonstrations",
     "experts",
+    "testing",
     "problem",
     "worlds",
     "problem_files",

@@ -13,6 +13,7 @@ from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import Boltzmann, ExpertModel, as_expert_model
 from journeyman.mdp import FiniteMDP
 from journeyman.rewards import Prior, RewardModel
+from journeyman.rewards.priors import missing_members
 from journeyman.types import BoolArray, IntArray
 
 
@@ -54,12 +55,13 @@ class Problem:
 
     def __post_init__(self) -> None:
         """Check that the parts fit each other, once."""
-        for name, kind in (("mdp", FiniteMDP), ("reward_model", RewardModel), ("prior", Prior)):
+        for name, kind in (("mdp", FiniteMDP), ("reward_model", RewardModel)):
             if not isinstance(getattr(self, name), kind):
                 raise InputError(
                     f"{name} must be a {kind.__name__}, got {type(getattr(self, name)).__name__}. "
                     "The order is mdp, reward_model, prior, expert."
                 )
+        _check_prior(self.prior)
         model, mdp = self.reward_model, self.mdp
         if (model.num_states, model.num_actions) != (mdp.num_states, mdp.num_actions):
             raise InputError(
@@ -145,6 +147,22 @@ class Problem:
             self.prior,
             self.expert,
             np.concatenate([self.queryable, later]),
+        )
+
+
+def beta_of(problem: Problem) -> float | None:
+    """Return the rationality of the expert, or None where its model has none."""
+    return problem.expert.beta if isinstance(problem.expert, Boltzmann) else None
+
+
+def _check_prior(prior: Any) -> None:
+    missing = missing_members(prior)
+    if missing:
+        is_one = hasattr(type(prior), "log_density")
+        what = f"{type(prior).__name__} without {', '.join(missing)}" if is_one else type(prior).__name__
+        raise InputError(
+            f"prior must be a Prior, got {what}. "
+            + ("Derive it from ContinuousPrior." if is_one else "The order is mdp, reward_model, prior, expert.")
         )
 
 

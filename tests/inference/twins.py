@@ -96,5 +96,6 @@ def log_likelihood(problem, counts, theta):
 def log_density(problem, counts, z):
     """Log likelihood plus the log density of theta plus the log Jacobian of the unconstrained map."""
     theta = problem.prior.from_unconstrained(z)
-    log_prior = problem.prior.log_density(theta) + problem.prior.log_jacobian(z)
+    jacobian = problem.prior.pull_back(np.broadcast_to(z, (z.size, z.size)), np.eye(z.size))
+    log_prior = problem.prior.log_density(theta) + np.linalg.slogdet(jacobian)[1]
     return log_likelihood(problem, counts, theta) + float(log_prior)

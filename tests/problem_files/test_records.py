@@ -94,7 +94,7 @@ def test_what_cannot_be_stored_is_refused():
     class Odd(Normal):
         pass
 
-    with pytest.raises(UnsupportedError, match="only priors of the library can be stored"):
+    with pytest.raises(UnsupportedError, match=r"must be registered to be stored, got Odd\. Call PRIORS\.register"):
         problem_to_record(Problem(MDP, MODELS["features"], Odd(2), 1.0))
 
 
@@ -104,5 +104,5 @@ def test_damaged_records_are_refused():
         problem_from_record((facts | {"format": "journeyman-problem-99"}, arrays))
     with pytest.raises(InputError, match="must be whole"):
         problem_from_record((facts, {name: array for name, array in arrays.items() if name != "offset"}))
-    with pytest.raises(InputError, match="a stored prior must be one of"):
+    with pytest.raises(InputError, match="a prior must be one that exists, got 'cauchy'"):
         problem_from_record((facts | {"prior": "cauchy"}, arrays))

@@ -3,7 +3,7 @@ import pytest
 
 from journeyman.experts import Boltzmann
 from journeyman.mdp import FiniteMDP
-from journeyman.report.words import describe_expert, describe_initial, describe_prior
+from journeyman.report.words import describe_expert, describe_initial
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
 from journeyman.wording import counted, listed, percent, signed_number
 
@@ -57,7 +57,7 @@ def test_rounding_error_is_not_doubt():
     ],
 )
 def test_prior_in_words(prior, text):
-    assert describe_prior(prior) == text
+    assert prior.describe() == text
 
 
 def one_step_mdp(initial):

@@ -18,7 +18,6 @@ from journeyman.acquisition.scores import Rating, ScoringContext
 from journeyman.acquisition.trajectories import ESTIMATORS, trajectory_information
 from journeyman.checks import one_of
 from journeyman.inference.posterior import Posterior
-from journeyman.rewards import Discrete
 from journeyman.threads import run_chunks
 from journeyman.types import FloatArray
 
@@ -86,7 +85,7 @@ def state_information(
 
 def ceiling_warnings(posterior: Posterior, values: FloatArray) -> tuple[str, ...]:
     """Warn where the information nears the most that so many samples can show; atoms of a Discrete prior are exact."""
-    if isinstance(posterior.problem.prior, Discrete) or not values.size:
+    if posterior.problem.prior.is_discrete or not values.size:
         return ()
     ceiling = float(entr(posterior.weights).sum())
     if not float(values.max()) > max(0.5 * ceiling, NO_INFORMATION):

@@ -11,7 +11,6 @@ from journeyman.apprentice.policies import expected_return
 from journeyman.apprentice.regret import regret_estimates, state_regrets
 from journeyman.checks import share, whole_number
 from journeyman.inference.posterior import Posterior, weighted_quantile
-from journeyman.rewards import Discrete
 
 
 def rate_active_var(
@@ -65,7 +64,7 @@ def rate_regret_eig(
         whole_number(bins, "bins", 2, "The usual choice is 20.")
     found = regret_estimates(posterior, expected_return(posterior) if policy is None else policy)
     regret = found.cleaned()
-    if bins is None and isinstance(posterior.problem.prior, Discrete):
+    if bins is None and posterior.problem.prior.is_discrete:
         labels = labels_of_values(regret, 2.0 * float(found.errors.max()))
     else:
         levels = np.arange(1, bins or 20) / (bins or 20)

@@ -16,7 +16,7 @@ import numpy as np
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.inference.enumeration import NUM_SHIFTS
 from journeyman.inference.posterior import Posterior
-from journeyman.rewards import Discrete
+from journeyman.rewards import has_atoms
 from journeyman.types import BoolArray, IntArray
 
 
@@ -43,7 +43,7 @@ def sample_set(posterior: Posterior) -> SampleSet:
     """Return the samples of a posterior with their kind and their groups."""
     prior, diagnostics = posterior.problem.prior, posterior.diagnostics
     index = np.arange(posterior.num_samples)
-    if isinstance(prior, Discrete):
+    if has_atoms(prior):
         is_whole = posterior.theta.shape == prior.atoms.shape and np.array_equal(posterior.theta, prior.atoms)
         return SampleSet(posterior, "atoms", index) if is_whole else _draws(posterior)
     if posterior.chains is not None:

@@ -14,7 +14,7 @@ from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import KINDS, Boltzmann
 from journeyman.inference import INFERENCE
 from journeyman.problem import Problem
-from journeyman.rewards import Discrete
+from journeyman.rewards import continuous, has_atoms
 from journeyman.types import FloatArray
 from journeyman.worlds import make_world, world_options
 
@@ -164,18 +164,28 @@ def problem_id(problem: Problem) -> str:
     """Return 16 hexadecimal digits that differ between problems that differ in any number."""
     mdp, model, prior = problem.mdp, problem.reward_model, problem.prior
     features = model.features.tocsr()
-    if isinstance(prior, Discrete):
+    if has_atoms(prior):
         prior_arrays: tuple[FloatArray, ...] = (prior.atoms, prior.weights)
     else:  # a continuous prior is its map from unconstrained space, which these points tell apart
         size = prior.num_parameters
-        prior_arrays = (prior.from_unconstrained(np.vstack([np.zeros((1, size)), np.eye(size), -2.0 * np.eye(size)])),)
+        prior_arrays = (
+            continuous(prior).from_unconstrained(np.vstack([np.zeros((1, size)), np.eye(size), -2.0 * np.eye(size)])),
+        )
     arrays = (
         mdp.rows.indptr, mdp.rows.next_states, mdp.rows.probabilities, mdp.initial, mdp.available, mdp.terminal,
         features.indptr, features.indices, features.data, model.offset, problem.queryable, *prior_arrays,
-        np.array([mdp.discount, problem.beta, float(model.is_state_only)]),
+        np.array([mdp.discount, *_expert_numbers(problem), float(model.is_state_only)]),
     )  # fmt: skip
     found = hashlib.sha256(type(prior).__name__.encode())
     for array in map(np.ascontiguousarray, arrays):
         found.update(f"{array.shape} {array.dtype.kind}".encode())
         found.update(array.astype(np.float64).tobytes())
     return found.hexdigest()[:16]
+
+
+def _expert_numbers(problem: Problem) -> list[float]:
+    """Return numbers that tell experts apart: beta, or what another model says of a few action values."""
+    if isinstance(problem.expert, Boltzmann):
+        return [problem.expert.beta]
+    q = np.linspace(-1.0, 1.0, 12).reshape(3, 4) ** 3
+    return [float(value) for value in problem.expert.log_policy(q).ravel()]

@@ -24,12 +24,13 @@ from scipy.stats import qmc
 from journeyman.checks import whole_number
 from journeyman.errors import InferenceError, InputError
 from journeyman.inference.diagnostics import Diagnostics
-from journeyman.inference.likelihood import log_likelihoods
+from journeyman.inference.likelihood import log_likelihood_error, log_likelihoods
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.weights import effective_size, normalised
 from journeyman.mdp import solve_batch
 from journeyman.problem import Problem
-from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
+from journeyman.rewards import continuous, has_atoms
+from journeyman.rewards.agreement import trusted_affine_map
 from journeyman.types import FloatArray, IntArray
 
 MAX_DIMENSION = 3
@@ -75,6 +76,11 @@ class Points(NamedTuple):
         """Log of the sum of prior mass times likelihood."""
         return float(logsumexp(self.log_weights()))
 
+    def likelihood_error(self, problem: Problem, counts: IntArray) -> float:
+        """Bound on the error of the log likelihoods that the solver's rounding causes."""
+        rewards = problem.reward_model.reward(self.theta)
+        return log_likelihood_error(problem, counts, rewards, self.values, self.value_error)
+
     def log_weights(self, power: float = 1.0) -> FloatArray:
         """Logs of prior mass times likelihood `[M]`, the latter taken to a power."""
         return self.log_prior + power * self.log_likelihood
@@ -83,14 +89,7 @@ class Points(NamedTuple):
 def refusal(problem: Problem) -> str | None:
     """Return why enumeration cannot do a problem, or None if it can."""
     prior = problem.prior
-    if isinstance(prior, Discrete):
-        return None
-    if not isinstance(prior, Normal | Uniform | MultivariateNormal):
-        return (
-            f"enumerate needs a Discrete, Normal, Uniform or MultivariateNormal prior, got {type(prior).__name__}. "
-            "Use one of these."
-        )
-    if prior.num_parameters <= MAX_DIMENSION:
+    if prior.is_discrete or prior.num_parameters <= MAX_DIMENSION:
         return None
     return (
         f"enumerate needs at most {MAX_DIMENSION} parameters under a continuous prior, got {prior.num_parameters}: "
@@ -129,17 +128,18 @@ def infer_enumerate(
     """
     begin = time.perf_counter()
     warnings: tuple[str, ...] = ()
-    if isinstance(problem.prior, Discrete):
+    if has_atoms(problem.prior):
         prior = problem.prior
         points = weighed(problem, counts, prior.atoms, np.log(prior.weights), num_threads)
-        error_bound = likelihood_error(problem, counts, points)
+        error_bound = points.likelihood_error(problem, counts)
     else:
+        trusted_affine_map(problem.prior)  # refuses a prior whose parts disagree
         size = checked_size(num_points, problem.prior.num_parameters)
         box = found_box(problem, counts, seed, num_threads)
         rng = np.random.default_rng(seed)
         unit = sobol_net(rng, size, problem.prior.num_parameters, num_shifts=NUM_SHIFTS)
         points = points_in(box, unit, problem, counts, num_threads)
-        error_bound = spread_of_shifts(points) + SPARED_MASS + likelihood_error(problem, counts, points)
+        error_bound = spread_of_shifts(points) + SPARED_MASS + points.likelihood_error(problem, counts)
         warnings = net_warnings(points, error_bound)
     weights = normalised(points.log_weights())
     return Posterior(
@@ -182,7 +182,7 @@ def points_in(box: Box, unit: FloatArray, problem: Problem, counts: IntArray, nu
     """Spread points of the unit cube `[M, D]` over a box, with equal prior masses."""
     z = ndtri(box.low + (box.high - box.low) * unit)
     log_prior = np.full(len(unit), np.log(box.volume) - np.log(len(unit)))
-    return weighed(problem, counts, problem.prior.from_unconstrained(z), log_prior, num_threads)
+    return weighed(problem, counts, continuous(problem.prior).from_unconstrained(z), log_prior, num_threads)
 
 
 def weighed(
@@ -198,11 +198,6 @@ def weighed(
             "Check that beta fits the expert (a smaller one allows more mistakes) and that the prior covers the truth."
         )
     return Points(theta, solution.values, log_prior, log_likelihood, float(np.max(solution.error_bound)))
-
-
-def likelihood_error(problem: Problem, counts: IntArray, points: Points) -> float:
-    """Return a bound on the error of log likelihoods: each action's moves by 2 beta times the error of the values."""
-    return 2.0 * problem.beta * float(counts.sum()) * points.value_error
 
 
 def found_box(problem: Problem, counts: IntArray, seed: int, num_threads: int | None) -> Box:

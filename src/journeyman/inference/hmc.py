@@ -19,6 +19,7 @@ import numpy as np
 
 from journeyman.inference import kernels
 from journeyman.inference.chains import Chains, ChainSettings, no_start
+from journeyman.inference.general import GeneralTarget, trajectories
 from journeyman.inference.progress import progress_bar
 from journeyman.inference.target import LOG_2PI, Target
 from journeyman.inference.weights import widest_direction
@@ -97,6 +98,39 @@ class RewardWalk:
         kernels.hmc_chain(self.target.model, self.target.data, self.work, position, *plan, MAX_LEAPFROG, *part)
 
 
+class GeneralWalk:
+    """The same space, for priors and experts that compiled code does not know."""
+
+    length = TRAJECTORY_LENGTH
+
+    def __init__(self, target: GeneralTarget) -> None:
+        self.target, self.dimension = target, target.dimension
+        self.num_gradients = 0
+
+    def start(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return a draw from the prior, and its scales."""
+        return rng.standard_normal(self.dimension), np.ones(self.dimension)
+
+    def advance(self, position: FloatArray, plan: Plan, part: Part) -> None:
+        """Move `position` along the trajectories of a plan, and fill `part` with where they end."""
+        now = self.target.evaluate(position[None])
+        for i, momentum in enumerate(plan.momenta):
+            step = float(np.exp(plan.tuning[0]))
+            num_steps = int(min(max(1.0, np.rint(plan.lengths[i] / step)), MAX_LEAPFROG))
+            energy = 0.5 * float(momentum @ momentum) - float(now.log_density[0])
+            end = trajectories(
+                self.target, position[None], now, momentum[None], plan.scales, plan.stretch,
+                np.array([step]), np.array([num_steps]),
+            )  # fmt: skip
+            self.num_gradients += end.num_gradients
+            acceptance = float(end.chance[0])
+            if plan.uniforms[i] < acceptance:
+                position[:], now = end.z[0], end.evaluation
+            part.positions[i] = position
+            part.stats[i] = (now.log_density[0], acceptance, step, num_steps, energy, end.is_diverging[0])
+            kernels.tune_step(plan.tuning, acceptance)
+
+
 class Chain:
     """One chain with its own memory and randomness, keyed by (seed, number of the chain)."""
 
@@ -154,9 +188,17 @@ class Chain:
         self.stretch = np.sqrt(max(np.sqrt(surely) - 1.0, 0.0)) * direction
 
 
-def hmc_chains(target: Target, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool) -> Chains:
+def hmc_chains(
+    target: Target | GeneralTarget, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool
+) -> Chains:
     """Sample in the space of parameters; the same for a seed whatever the number of threads."""
-    chains = run_chains(lambda: RewardWalk(target), settings, seed=seed, num_threads=num_threads, progress=progress)
+
+    def make_walk() -> Walk:
+        return GeneralWalk(target) if isinstance(target, GeneralTarget) else RewardWalk(target)
+
+    chains = run_chains(make_walk, settings, seed=seed, num_threads=num_threads, progress=progress)
+    if isinstance(target, GeneralTarget):
+        return chains
     stats = chains.stats | {"lp": chains.stats["lp"] - 0.5 * target.dimension * LOG_2PI}
     return chains._replace(stats=stats)
 

@@ -144,7 +144,6 @@ INFERENCE: Registry[Method] = Registry(
         "smc": Method(
             "sequential Monte Carlo over demonstrations: incremental, with the log evidence, for every prior",
             smc.infer_smc,
-            smc.refusal,
             settings_fn=SMCSettings,
             incremental=Incremental(smc.start, smc.advance, smc.posterior_of, smc.to_snapshot, smc.from_snapshot),
             sized_fn=smc.sized_options,

@@ -17,6 +17,7 @@ from journeyman.errors import InferenceError
 from journeyman.extras import require
 from journeyman.inference import kernels
 from journeyman.inference.chains import Chains, ChainSettings, no_start
+from journeyman.inference.general import GeneralTarget
 from journeyman.inference.packing import Packed
 from journeyman.inference.target import LOG_2PI, Target
 from journeyman.types import FloatArray
@@ -44,27 +45,31 @@ class NotFiniteError(ArithmeticError):
 class Callbacks:
     """Makes the functions that nutpie calls, one memory per chain, and remembers what went wrong in them."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target | GeneralTarget) -> None:
         self.target = target
+        self.num_general = 0  # gradients of a general target
         self.memories: list[Packed] = []
         self.num_recoveries = 0
         self.failures: list[BaseException] = []
 
-    def new_memory(self) -> Packed:
+    def new_memory(self, target: Target) -> Packed:
         """Return fresh flat arrays."""
-        self.memories.append(self.target.packed())
+        self.memories.append(target.packed())
         return self.memories[-1]
 
     @property
     def num_gradients(self) -> int:
         """Gradients computed so far, over all chains."""
-        return sum(packed.num_gradients for packed in self.memories)
+        return self.num_general + sum(packed.num_gradients for packed in self.memories)
 
     def make_density(self) -> Density:
         """Return a function from z to the log density and its gradient, with its own memory."""
-        kernel, dimension = kernels.log_density_gradient_packed, self.target.dimension
+        if isinstance(self.target, GeneralTarget):
+            return self.general_density(self.target)
+        target = self.target
+        kernel, dimension = kernels.log_density_gradient_packed, target.dimension
         isfinite, empty = math.isfinite, np.empty  # found faster here: this runs for every gradient
-        memory = self.new_memory()
+        memory = self.new_memory(target)
 
         def density(z: FloatArray) -> tuple[float, FloatArray]:
             nonlocal memory
@@ -77,7 +82,25 @@ class Callbacks:
             if isfinite(value) and isfinite(gradient.dot(gradient)):
                 return value, gradient
             self.num_recoveries += 1
-            memory = self.new_memory()  # what the old one holds may not be numbers
+            memory = self.new_memory(target)  # what the old one holds may not be numbers
+            raise NotFiniteError(f"log density {value}, gradient {gradient}")
+
+        return density
+
+    def general_density(self, target: GeneralTarget) -> Density:
+        """Return the same function for priors and experts that compiled code does not know."""
+        constant = 0.5 * target.dimension * LOG_2PI
+
+        def density(z: FloatArray) -> tuple[float, FloatArray]:
+            try:
+                value, gradient = target.log_density_and_gradient(z)
+            except BaseException as error:
+                self.failures.append(error)
+                raise
+            self.num_general += 1
+            if math.isfinite(value) and math.isfinite(gradient.dot(gradient)):
+                return value + constant, gradient
+            self.num_recoveries += 1
             raise NotFiniteError(f"log density {value}, gradient {gradient}")
 
         return density
@@ -102,7 +125,9 @@ class Callbacks:
             return math.isfinite(value) and math.isfinite(gradient.dot(gradient))
 
 
-def nuts_chains(target: Target, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool) -> Chains:
+def nuts_chains(
+    target: Target | GeneralTarget, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool
+) -> Chains:
     """Sample with nutpie; the same for a seed whatever the number of threads."""
     require("arviz", "mcmc")
     nutpie: Any = require("nutpie", "mcmc")

@@ -7,6 +7,7 @@ import numpy as np
 
 from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError
+from journeyman.inference.general import GeneralTarget
 from journeyman.inference.target import Target
 from journeyman.inference.weights import log_mean_exp, normalised
 from journeyman.problem import Problem
@@ -92,7 +93,7 @@ class Particles:
     Discrete prior (target None) the positions are the atoms, and their log weights include the prior.
     """
 
-    target: Target | None
+    target: Target | GeneralTarget | None
     problem: Problem
     settings: SMCSettings
     seed: int

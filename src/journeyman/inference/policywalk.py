@@ -24,15 +24,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from journeyman.errors import InputError
+from journeyman.checks import one_of
 from journeyman.inference.chains import Chains, chain_settings, diagnose, thinned
+from journeyman.inference.general import make_target
 from journeyman.inference.hmc import hmc_chains
 from journeyman.inference.nuts import nuts_chains
 from journeyman.inference.posterior import Posterior
-from journeyman.inference.target import Target
 from journeyman.mdp import solve_batch
 from journeyman.problem import Problem
-from journeyman.rewards import MultivariateNormal, Normal, Uniform
 from journeyman.threads import resolve_num_threads
 from journeyman.types import IntArray
 
@@ -41,11 +40,11 @@ SAMPLERS: dict[str, Callable[..., Chains]] = {"nuts": nuts_chains, "hmc": hmc_ch
 
 def refusal(problem: Problem) -> str | None:
     """Return why chains cannot do a problem, or None if they can."""
-    if isinstance(problem.prior, Normal | Uniform | MultivariateNormal):
+    if not problem.prior.is_discrete:
         return None
     return (
-        f"policywalk needs a Normal, Uniform or MultivariateNormal prior, got {type(problem.prior).__name__}: "
-        "there is no gradient to follow. Use 'enumerate' or 'smc'."
+        f"policywalk needs a continuous prior, got {type(problem.prior).__name__}: there is no gradient to follow. "
+        "Use 'enumerate' or 'smc'."
     )
 
 
@@ -87,10 +86,9 @@ def infer_policywalk(
     """
     begin = time.perf_counter()
     settings = chain_settings(preset, num_chains, num_warmup, num_draws, thin, target_accept)
-    if sampler not in SAMPLERS:
-        raise InputError(f"sampler must be one of {', '.join(SAMPLERS)}, got {sampler!r}. Leave it out for 'nuts'.")
+    one_of(sampler, SAMPLERS, "sampler", "Leave it out for 'nuts'.")
     threads = resolve_num_threads(num_threads)
-    target = Target(problem, counts)
+    target = make_target(problem, counts)
     chains = SAMPLERS[sampler](target, settings, seed=seed, num_threads=threads, progress=progress)
     chains = thinned(chains, settings.thin)
     theta = target.parameters(chains.positions)

@@ -17,6 +17,7 @@ from journeyman.inference.diagnostics import Diagnostics
 from journeyman.mdp import Solution, solve
 from journeyman.mdp.accuracy import Accuracy, accuracy_of
 from journeyman.problem import Problem
+from journeyman.rewards.discrete import weighted_quantile as weighted_quantile
 from journeyman.types import BoolArray, FloatArray, IntArray
 
 CHUNK_ENTRIES = 4_000_000  # numbers held at once while going through states
@@ -215,14 +216,6 @@ def checked_posterior(posterior: Any) -> Posterior:
     if not isinstance(posterior, Posterior):
         raise InputError(f"posterior must be a Posterior, got {type(posterior).__name__}. Make one with infer().")
     return posterior
-
-
-def weighted_quantile(samples: FloatArray, weights: FloatArray, level: float) -> FloatArray:
-    """Return the smallest value with at least `level` of the weight at or below it, per column of `[M, D]`."""
-    order = np.argsort(samples, axis=0, kind="stable")
-    cumulative = np.cumsum(weights[order], axis=0)
-    index = np.minimum((cumulative < level * cumulative[-1] - 1e-12).sum(axis=0), len(samples) - 1)
-    return np.asarray(np.take_along_axis(samples, order, axis=0)[index, np.arange(samples.shape[1])])
 
 
 def systematic_resample(rng: np.random.Generator, weights: FloatArray, size: int) -> IntArray:

@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from journeyman.inference import kernels
+from journeyman.inference.general import GeneralTarget
 from journeyman.inference.particles import Moves, Particles, SMCSettings, concatenated
 from journeyman.inference.posterior import systematic_resample
 from journeyman.inference.target import Target
 from journeyman.inference.weights import coarse, correlation, log_mean_exp, normalised, widest_direction
-from journeyman.threads import run_chunks
 from journeyman.types import AnyArray, FloatArray
 
 
@@ -97,7 +96,7 @@ def _adjusted_length(num_leapfrog: float, move_correlation: float, settings: SMC
 class Chains(NamedTuple):
     """Where M chains stand: positions `[M, D]`, values and policies `[M, S]`; scales, stretch `[D]` of their moves."""
 
-    target: Target
+    target: Target | GeneralTarget
     scales: FloatArray
     stretch: FloatArray
     num_threads: int
@@ -121,33 +120,16 @@ def move(rng: np.random.Generator, chains: Chains, step: float, num_leapfrog: fl
     All randomness is drawn here, so that the result does not depend on the number of threads.
     """
     num_chains, dimension = chains.positions.shape
-    num_states = chains.values.shape[1]
     shape = (num_chains, num_moves)
     momenta = rng.standard_normal((*shape, dimension))
     uniforms = rng.random(shape)
     steps = step * (1.0 + 0.2 * (2.0 * rng.random(shape) - 1.0))
     lengths = np.maximum(1, np.rint(num_leapfrog * (0.7 + 0.6 * rng.random(shape)))).astype(np.int64)
-    kept = (
-        np.empty((*shape, dimension)),
-        np.empty((*shape, num_states)),
-        np.empty((*shape, num_states), dtype=np.int64),
+    start = (chains.positions, chains.values, chains.policies)
+    kept, acceptance, num_gradients = chains.target.move_chains(
+        start, momenta, uniforms, chains.scales, chains.stretch, steps, lengths, chains.num_threads
     )
-    acceptance = np.empty(shape)
-    counted = np.zeros(num_chains, dtype=np.int64)
-
-    def move_part(part: range) -> None:
-        at = slice(part.start, part.stop)
-        work = chains.target.new_work()
-        kernels.move_chains(
-            chains.target.model, chains.target.data, work, chains.positions[at], chains.values[at],
-            chains.policies[at], momenta[at], uniforms[at], chains.scales, chains.stretch, steps[at], lengths[at],
-            kept[0][at], kept[1][at], kept[2][at], acceptance[at],
-        )  # fmt: skip
-        counted[part.start] = work.num_gradients[0]
-
-    chunk_size = 0 if chains.num_threads == 1 else max(1, num_chains // (8 * chains.num_threads))
-    run_chunks(move_part, num_chains, chains.num_threads, chunk_size)
     after = chains._replace(
         positions=kept[0][:, -1].copy(), values=kept[1][:, -1].copy(), policies=kept[2][:, -1].copy()
     )
-    return Moved(after, kept, acceptance, int(counted.sum()))
+    return Moved(after, kept, acceptance, num_gradients)

@@ -17,19 +17,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from journeyman.checks import whole_number
+from journeyman.checks import check_options, whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError
 from journeyman.inference.diagnostics import Diagnostics, smc_warnings
+from journeyman.inference.general import make_target
 from journeyman.inference.particles import Moves, Particles, SMCSettings
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.progress import progress_bar
 from journeyman.inference.rejuvenation import rejuvenated
-from journeyman.inference.target import Target
 from journeyman.inference.weights import effective_size
 from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
-from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
+from journeyman.rewards import DiscretePrior, has_atoms
 from journeyman.threads import resolve_num_threads
 from journeyman.types import AnyArray, FloatArray, IntArray
 
@@ -44,16 +44,6 @@ class Snapshot(NamedTuple):
 
     facts: dict[str, Any]
     arrays: dict[str, AnyArray]
-
-
-def refusal(problem: Problem) -> str | None:
-    """Return why SMC cannot do a problem, or None if it can: every prior that we have."""
-    if isinstance(problem.prior, Normal | Uniform | MultivariateNormal | Discrete):
-        return None
-    return (
-        f"smc needs a Normal, Uniform, MultivariateNormal or Discrete prior, got {type(problem.prior).__name__}. "
-        "Use one of these."
-    )
 
 
 def infer_smc(
@@ -76,18 +66,15 @@ def start(problem: Problem, *, seed: int = 0, num_threads: int | None = None, **
     """Return particles of the prior."""
     begin = time.perf_counter()
     whole_number(seed, "seed", 0, "Use another one.")
-    known = [field.name for field in fields(SMCSettings)]
-    for name in settings:
-        if name not in known:
-            raise InputError(f"smc must get settings that it knows, got {name!r}. It has: {', '.join(known)}.")
+    check_options(settings, [field.name for field in fields(SMCSettings)], "smc")
     chosen = SMCSettings(**settings)  # type: ignore[arg-type]
     zeros = np.zeros((problem.mdp.num_states, problem.mdp.num_actions))
     target = None
-    if isinstance(problem.prior, Discrete):
+    if has_atoms(problem.prior):
         positions, log_weights, values, policies = _atoms(problem, problem.prior, num_threads)
         moves = Moves(0.0, 0.0, distinct_ancestors=len(positions))
     else:
-        target = Target(problem)
+        target = make_target(problem)
         rng = np.random.default_rng([seed, 0])
         positions = rng.standard_normal((chosen.num_particles, target.dimension))
         evaluation = target.evaluate(positions, num_threads=num_threads)
@@ -101,7 +88,7 @@ def start(problem: Problem, *, seed: int = 0, num_threads: int | None = None, **
 
 
 def _atoms(
-    problem: Problem, prior: Discrete, num_threads: int | None
+    problem: Problem, prior: DiscretePrior, num_threads: int | None
 ) -> tuple[FloatArray, FloatArray, FloatArray, AnyArray]:
     solution = solve_batch(problem.mdp, problem.reward_model.reward(prior.atoms), num_threads=num_threads)
     log_weights = np.log(prior.weights * len(prior.atoms))
@@ -170,7 +157,7 @@ def _log_likelihood(particles: Particles, change: FloatArray) -> FloatArray:
 
 def _atom_log_weights(particles: Particles, counts: FloatArray) -> FloatArray:
     problem, prior = particles.problem, particles.problem.prior
-    assert isinstance(prior, Discrete)
+    assert has_atoms(prior)
     q = q_values(problem.mdp, problem.reward_model.reward(prior.atoms), particles.values)
     log_policy = problem.expert.log_policy(q)
     used = counts > 0
@@ -229,7 +216,7 @@ def from_snapshot(problem: Problem, snapshot: Snapshot, *, seed: int = 0, **sett
             f"{arrays['values'].shape}. Restore without it: snapshot=None."
         )
     return Particles(
-        target=None if problem.prior.is_discrete else Target(problem).with_counts(arrays["moved_counts"]),
+        target=None if problem.prior.is_discrete else make_target(problem).with_counts(arrays["moved_counts"]),
         problem=problem,
         settings=SMCSettings(**settings),
         seed=seed,

@@ -13,15 +13,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from journeyman.checks import one_of
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, UnsupportedError
+from journeyman.experts import Boltzmann
 from journeyman.inference import kernels
 from journeyman.inference.kernels import Data, Model, Work
 from journeyman.inference.packing import Packed, pack
 from journeyman.mdp import solve_batch
 from journeyman.mdp.shared_rows import shared_rows
 from journeyman.problem import Problem
-from journeyman.rewards import MultivariateNormal, Normal, Uniform
+from journeyman.rewards import AffineMap, continuous
+from journeyman.rewards.agreement import trusted_affine_map
 from journeyman.threads import resolve_num_threads, run_chunks
 from journeyman.types import FloatArray, IntArray
 
@@ -39,13 +42,21 @@ class Evaluation(NamedTuple):
     policies: IntArray
 
 
+class KeptMoves(NamedTuple):
+    """States `[M, P, ...]` of M chains after each of P moves: positions, values, policies; chances of acceptance."""
+
+    kept: tuple[FloatArray, FloatArray, IntArray]
+    acceptance: FloatArray
+    num_gradients: int
+
+
 class Target:
     """Log posterior density of a problem given counts, at points z of unconstrained space.
 
     Parameters
     ----------
     problem
-        With a continuous prior.
+        With a prior that has an affine map, and a Boltzmann expert; `make_target` is for any other, too.
     counts
         `[S, A]` counts of demonstrated actions, or demonstrations. Counts may be fractions: a likelihood to the power
         of a temperature is one with scaled counts.
@@ -56,11 +67,10 @@ class Target:
     def __init__(
         self, problem: Problem, counts: ArrayLike | Iterable[Demonstration] | None = None, *, engine: str = "auto"
     ) -> None:
-        if engine not in ENGINES:
-            raise InputError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}.")
+        one_of(engine, ENGINES, "engine", "Leave it out for 'auto'.")
         is_dense = engine == "dense" or (engine == "auto" and problem.mdp.num_states <= MAX_DENSE_STATES)
         self.problem = problem
-        self.model = model_of(problem, is_dense)
+        self.model = model_of(problem, _known_map(problem), is_dense)
         self.data = data_of(problem, counts)
 
     @property
@@ -146,25 +156,70 @@ class Target:
 
     def parameters(self, z: ArrayLike) -> FloatArray:
         """Return theta for points z."""
-        return self.problem.prior.from_unconstrained(z)
+        return continuous(self.problem.prior).from_unconstrained(z)
 
+    def move_chains(
+        self,
+        start: tuple[FloatArray, FloatArray, IntArray],
+        momenta: FloatArray,
+        uniforms: FloatArray,
+        scales: FloatArray,
+        stretch: FloatArray,
+        steps: FloatArray,
+        lengths: IntArray,
+        num_threads: int,
+    ) -> KeptMoves:
+        """Run M chains of P Hamiltonian moves, keeping every state.
 
-def model_of(problem: Problem, is_dense: bool) -> Model:
-    """Gather what kernels need; location and scale of the prior go into the features."""
-    mdp, reward_model, prior = problem.mdp, problem.reward_model, problem.prior
-    features: Any = sparse.csr_array(reward_model.features)
-    if isinstance(prior, Normal):
-        location, features = prior.mean, features @ sparse.diags_array(np.asarray(prior.std))
-    elif isinstance(prior, Uniform):
-        location, features = prior.low, features @ sparse.diags_array(prior.width)
-    elif isinstance(prior, MultivariateNormal):
-        location, features = prior.mean, sparse.csr_array(features @ prior.factor)
-    else:
-        raise UnsupportedError(
-            f"a prior must be continuous to have a gradient, got {type(prior).__name__}. "
-            "Use inference 'enumerate' or 'smc' for a Discrete prior."
+        Parameters
+        ----------
+        start
+            Positions `[M, D]`, values and policies `[M, S]`.
+        momenta, uniforms, steps, lengths
+            `[M, P, D]`, and `[M, P]` each: all that is random in the moves.
+        scales, stretch
+            `[D]` of the parameters, and of one direction more.
+        """
+        num_chains, num_moves, dimension = momenta.shape
+        num_states = start[1].shape[1]
+        kept = (
+            np.empty((num_chains, num_moves, dimension)),
+            np.empty((num_chains, num_moves, num_states)),
+            np.empty((num_chains, num_moves, num_states), dtype=np.int64),
         )
-    features = sparse.csr_array(features)
+        acceptance = np.empty((num_chains, num_moves))
+        counted = np.zeros(num_chains, dtype=np.int64)
+
+        def move_part(part: range) -> None:
+            at = slice(part.start, part.stop)
+            work = self.new_work()
+            kernels.move_chains(
+                self.model, self.data, work, *(array[at] for array in start), momenta[at], uniforms[at], scales,
+                stretch, steps[at], lengths[at], *(array[at] for array in kept), acceptance[at],
+            )  # fmt: skip
+            counted[part.start] = work.num_gradients[0]
+
+        chunk_size = 0 if num_threads == 1 else max(1, num_chains // (8 * num_threads))
+        run_chunks(move_part, num_chains, num_threads, chunk_size)
+        return KeptMoves(kept, acceptance, int(counted.sum()))
+
+
+def _known_map(problem: Problem) -> AffineMap:
+    """Return the prior's map, if compiled code knows it and the expert."""
+    affine = trusted_affine_map(problem.prior)
+    if affine is None or type(problem.expert) is not Boltzmann:
+        raise UnsupportedError(
+            "a compiled target must have a prior with an affine map and a Boltzmann expert, got "
+            f"{type(problem.prior).__name__} and {type(problem.expert).__name__}. Use make_target(problem)."
+        )
+    return affine
+
+
+def model_of(problem: Problem, affine: AffineMap, is_dense: bool) -> Model:
+    """Gather what kernels need; location and scale of the prior go into the features."""
+    mdp, reward_model = problem.mdp, problem.reward_model
+    matrix: Any = affine.matrix if affine.matrix.ndim == 2 else sparse.diags_array(affine.matrix)
+    features: Any = sparse.csr_array(sparse.csr_array(reward_model.features) @ matrix)
     common, extra, loops = shared_rows(mdp.rows, mdp.available, mdp.discount)
     return Model(
         *common,
@@ -175,10 +230,10 @@ def model_of(problem: Problem, is_dense: bool) -> Model:
         feature_indptr=features.indptr.astype(np.int64),
         feature_columns=features.indices.astype(np.int64),
         feature_values=features.data.astype(np.float64),
-        offset=reward_model.offset + reward_model.features @ np.asarray(location),
+        offset=reward_model.offset + reward_model.features @ affine.location,
         beta=problem.beta,
         is_state_only=reward_model.is_state_only,
-        is_uniform=isinstance(prior, Uniform),
+        is_uniform=affine.is_uniform,
         is_dense=is_dense,
     )
 

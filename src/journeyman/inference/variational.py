@@ -32,6 +32,7 @@ from scipy import optimize
 
 from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError
+from journeyman.experts import Boltzmann
 from journeyman.inference.avril_objective import AvrilObjective, avril_objective
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.inference.posterior import Posterior
@@ -75,11 +76,13 @@ def refusal(problem: Problem) -> str | None:
             "variational needs one unknown reward per state or per state and action, without known parts, got "
             f"{'features' if model.kind == 'features' else 'a known part'}. Use 'smc', which takes every reward model."
         )
-    if not isinstance(problem.prior, Normal):
+    if type(problem.prior) is not Normal:
         return (
             f"variational needs a Normal prior, independent over parameters, got {type(problem.prior).__name__}. "
             "Use 'smc', which takes every prior."
         )
+    if type(problem.expert) is not Boltzmann:
+        return f"variational needs a Boltzmann expert, got {type(problem.expert).__name__}. Use 'smc'."
     return None
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from journeyman.checks import whole_number
 from journeyman.mdp import q_values, solve_batch
-from journeyman.problem import Problem
+from journeyman.problem import Problem, beta_of
 from journeyman.types import FloatArray
 
 TIE_TOLERANCE = 1e-9
@@ -29,7 +29,7 @@ class Explanation:
     chance_at_random
         How often an expert who chooses at random would.
     halving_gap
-        An action that is worth so much less is chosen half as often.
+        An action that is worth so much less is chosen half as often, by a Boltzmann expert.
     choice_states
         `[S]` part of the rewards for which actions differ in a state; where it is 0 answers tell nothing.
     warnings
@@ -43,7 +43,7 @@ class Explanation:
     best_action_chance: float | None
     best_action_range: tuple[float, float] | None
     chance_at_random: float | None
-    halving_gap: float
+    halving_gap: float | None
     choice_states: FloatArray
     num_rewards: int
     warnings: tuple[str, ...]
@@ -65,7 +65,7 @@ class Explanation:
             "reward_model": model.kind,
             "num_parameters": model.num_parameters,
             "parameters": [model.parameter_name(i) for i in range(model.num_parameters)],
-            "beta": problem.beta,
+            "beta": beta_of(problem),
             "best_action_chance": self.best_action_chance,
             "best_action_range": None if self.best_action_range is None else list(self.best_action_range),
             "chance_at_random": self.chance_at_random,
@@ -115,7 +115,7 @@ def explain(problem: Problem, *, num_rewards: int = 200, seed: int = 0) -> Expla
         best_action_chance=found,
         best_action_range=tuple(np.quantile(per_reward, [0.05, 0.95]).tolist()) if has_any else None,
         chance_at_random=at_random,
-        halving_gap=float(np.log(2.0) / problem.beta),
+        halving_gap=None if beta_of(problem) is None else float(np.log(2.0) / problem.beta),
         choice_states=has_choice.mean(axis=0),
         num_rewards=size,
         warnings=_warnings(problem, unreachable, found, at_random, has_choice.mean(axis=0)),

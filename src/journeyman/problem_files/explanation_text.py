@@ -45,13 +45,15 @@ def explanation_lines(explanation: Explanation) -> list[tuple[str, str]]:
 
 def _expert(explanation: Explanation) -> str:
     """Say in words what beta means for this problem."""
-    beta, gap = explanation.problem.beta, explanation.halving_gap
-    size = f"an action that is worth {gap:.3g} less is chosen half as often"
+    expert, size = explanation.problem.expert.assumption(), ""
+    if explanation.halving_gap is not None:
+        expert = f"beta = {explanation.problem.beta:g}"
+        size = f": an action that is worth {explanation.halving_gap:.3g} less is chosen half as often"
     if explanation.best_action_chance is None or explanation.best_action_range is None:
-        return f"beta = {beta:g}: {size}. Nobody can be asked, so there is no more to say."
+        return f"{expert}{size}. Nobody can be asked, so there is no more to say."
     low, high = explanation.best_action_range
     return (
-        f"beta = {beta:g}: {size}. If the reward is as the prior says, this expert picks a best action "
+        f"{expert}{size}. If the reward is as the prior says, this expert picks a best action "
         f"{percent(explanation.best_action_chance)} of the time (between {percent(low)} and {percent(high)} for most "
         f"rewards); one who guesses, {percent(explanation.chance_at_random or 0.0)} of the time."
     )

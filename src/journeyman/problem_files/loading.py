@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from journeyman.errors import InputError
+from journeyman.experts import EXPERTS
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.validation import checked_discount
 from journeyman.problem import Problem
@@ -24,7 +25,7 @@ KEYS = {
     ROOT: ("discount", *TABLES),
     "states": ("labels", "initial", "terminal", "queryable"),
     "actions": ("labels",),
-    "expert": ("beta",),
+    "expert": ("kind", "beta"),
     "grid": ("layout", "wall", "rows", "columns", "cells", "moves", "kinds"),
 }
 
@@ -41,18 +42,29 @@ def load_problem(path: str | Path) -> Problem:
     """
     file = read_toml(path)
     for name, keys in KEYS.items():
-        file.table(name).check_keys(keys)
+        if name != "expert":
+            file.table(name).check_keys(keys)
     mdp = _mdp(file)
     model = reward_model_of(file.table("reward"), mdp)
     prior = prior_of(file.table("prior"), model, mdp)
     expert, states = file.table("expert"), file.table("states")
-    beta = expert.require("beta", "beta = 4.0, larger is closer to optimal")
+    model_of_expert = _expert(expert)
     queryable = None
     if "queryable" in states:
         with states.blamed("queryable"):
             queryable = state_mask(states.data["queryable"], mdp, "queryable")
     with expert.blamed("beta"):
-        return Problem(mdp, model, prior, beta, queryable)
+        return Problem(mdp, model, prior, model_of_expert, queryable)
+
+
+def _expert(table: TomlTable) -> Any:
+    """Return the rationality of a Boltzmann expert, or the model of another kind, made of the other keys."""
+    kind = table.choice("kind", tuple(EXPERTS), 'kind = "boltzmann"') if "kind" in table else "boltzmann"
+    if kind == "boltzmann":
+        table.check_keys(KEYS["expert"])
+        return table.require("beta", "beta = 4.0, larger is closer to optimal")
+    with table.blamed("kind"):
+        return EXPERTS[kind].from_record({name: value for name, value in table.data.items() if name != "kind"})
 
 
 def _mdp(file: TomlFile) -> FiniteMDP:

@@ -8,7 +8,7 @@ from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
 from journeyman.problem_files.csv_tables import read_matrix, read_named_columns
 from journeyman.problem_files.tables import TomlTable
-from journeyman.rewards import Discrete, MultivariateNormal, Normal, Prior, RewardModel, Uniform
+from journeyman.rewards import PRIORS, Discrete, MultivariateNormal, Normal, Prior, RewardModel, Uniform
 from journeyman.types import FloatArray
 
 KEYS = {
@@ -22,7 +22,11 @@ JITTER = 1e-6  # part of the variance that is added to the diagonal, so that a s
 
 def prior_of(table: TomlTable, model: RewardModel, mdp: FiniteMDP) -> Prior:
     """Return the prior that the table describes, over the parameters of `model`."""
-    kind = table.choice("kind", tuple(KEYS), 'kind = "normal"')
+    kind = table.choice("kind", tuple(PRIORS), 'kind = "normal"')
+    if kind not in KEYS:
+        with table.blamed("kind"):
+            given = {name: value for name, value in table.data.items() if name != "kind"}
+            return PRIORS[kind].from_record({"num_parameters": model.num_parameters, **given})
     table.check_keys(KEYS[kind])
     if kind == "normal":
         return Normal(
@@ -65,7 +69,7 @@ def _numbers(value: Any, key: str) -> Any:
     if isinstance(value, list):
         return [_numbers(item, key) for item in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{key} must be a number or a list of numbers, got {value!r}. Correct it.")
+        raise InputError(f"{key} must be a number or a list of numbers, got {value!r}. Example: {key} = 1.0")
     return float(value)
 
 
@@ -135,7 +139,7 @@ def _kernel(std: Any, scale: Any, model: RewardModel, mdp: FiniteMDP) -> FloatAr
             'length_scale must come with model = "per_state" and a [grid], got another problem. Give a covariance.'
         )
     if not (isinstance(std, float) and isinstance(scale, float) and std > 0 and scale > 0):
-        raise InputError(f"std and length_scale must be positive numbers, got {std} and {scale}. Correct them.")
+        raise InputError(f"std and length_scale must be positive numbers, got {std} and {scale}. Example: std = 1.0")
     places = mdp.grid.places.astype(np.float64)
     squared = ((places[:, None, :] - places[None, :, :]) ** 2).sum(axis=-1)
     covariance = std**2 * (np.exp(-squared / (2.0 * scale**2)) + JITTER * np.eye(len(places)))

@@ -6,18 +6,14 @@ import numpy as np
 from scipy import sparse
 
 from journeyman.errors import InputError, UnsupportedError
+from journeyman.experts import EXPERTS, Boltzmann, ExpertModel
 from journeyman.mdp.arrays import mdp_from_arrays, mdp_to_arrays
 from journeyman.problem import Problem
-from journeyman.rewards import Discrete, MultivariateNormal, Normal, Prior, RewardModel, Uniform
+from journeyman.registry import Registry
+from journeyman.rewards import PRIORS, Prior, RewardModel
 from journeyman.types import AnyArray, read_only
 
 FORMAT = "journeyman-problem-1"
-PRIORS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
-    "normal": (Normal, ("mean", "std")),
-    "uniform": (Uniform, ("low", "high")),
-    "multivariate_normal": (MultivariateNormal, ("mean", "covariance")),
-    "discrete": (Discrete, ("atoms", "probabilities")),
-}
 
 
 class ProblemRecord(NamedTuple):
@@ -30,15 +26,15 @@ class ProblemRecord(NamedTuple):
 def problem_to_record(problem: Problem) -> ProblemRecord:
     """Return a problem as plain data; `problem_from_record` gives it back exactly."""
     model = problem.reward_model
-    kind = _prior_kind(problem.prior)
+    prior_facts, prior_arrays = _prior_record(problem.prior)
     facts = {
         "format": FORMAT,
-        "beta": problem.beta,
+        **_expert_record(problem.expert),
         "reward_model": model.kind,
         "is_state_only": model.is_state_only,
         "parameter_names": None if model.names is None else list(model.names),
         "num_parameters": model.num_parameters,
-        "prior": kind,
+        **prior_facts,
     }
     arrays = {f"mdp_{name}": np.asarray(array) for name, array in mdp_to_arrays(problem.mdp).items()}
     arrays |= {
@@ -48,8 +44,7 @@ def problem_to_record(problem: Problem) -> ProblemRecord:
         "features_indptr": model.features.indptr,
         "offset": model.offset,
     }
-    arrays |= {f"prior_{name}": np.asarray(getattr(problem.prior, name)) for name in PRIORS[kind][1]}
-    return ProblemRecord(facts, arrays)
+    return ProblemRecord(facts, arrays | prior_arrays)
 
 
 def problem_from_record(record: ProblemRecord | tuple[dict[str, Any], dict[str, AnyArray]]) -> Problem:
@@ -69,7 +64,7 @@ def problem_from_record(record: ProblemRecord | tuple[dict[str, Any], dict[str, 
     try:
         mdp = mdp_from_arrays({name[4:]: array for name, array in arrays.items() if name.startswith("mdp_")})
         model = _reward_model(facts, arrays, mdp.num_states, mdp.num_actions)
-        return Problem(mdp, model, _prior(facts, arrays), facts["beta"], arrays["queryable"])
+        return Problem(mdp, model, _prior(facts, arrays), _expert(facts), arrays["queryable"])
     except (KeyError, TypeError, IndexError) as error:
         raise InputError(f"a stored problem must be whole, but {error} is missing or wrong. Store it again.") from error
 
@@ -89,26 +84,41 @@ def _reward_model(facts: dict[str, Any], arrays: dict[str, AnyArray], num_states
     )
 
 
-def _prior_kind(prior: Prior) -> str:
-    for kind, (prior_type, _) in PRIORS.items():
-        if type(prior) is prior_type:
-            return kind
+def _name_of(part: object, registry: Registry[Any]) -> str:
+    """Return the name by which the class of a prior or an expert is registered."""
+    for name, known in registry.items():
+        if type(part) is known:
+            return name
+    cls = type(part).__name__
+    where = "PRIORS" if registry is PRIORS else "EXPERTS"
     raise UnsupportedError(
-        f"only priors of the library can be stored ({', '.join(PRIORS)}), got {type(prior).__name__}. "
-        "Approximate it by one of these, or keep the learner in memory."
+        f"{registry.what} must be registered to be stored, got {cls}. "
+        f'Call {where}.register("{cls.lower()}", {cls}) first, or keep the learner in memory.'
     )
 
 
+def _prior_record(prior: Prior) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Return the kind and the plain data of a prior, and its arrays."""
+    kind, record = _name_of(prior, PRIORS), prior.to_record()
+    arrays = {f"prior_{name}": value for name, value in record.items() if isinstance(value, np.ndarray)}
+    plain = {name: value for name, value in record.items() if not isinstance(value, np.ndarray)}
+    return {"prior": kind} | ({"prior_facts": plain} if plain else {}), arrays
+
+
 def _prior(facts: dict[str, Any], arrays: dict[str, AnyArray]) -> Prior:
-    if facts["prior"] not in PRIORS:
-        raise InputError(f"a stored prior must be one of {', '.join(PRIORS)}, got {facts['prior']!r}. Store it again.")
-    prior_type, names = PRIORS[facts["prior"]]
-    given = [arrays[f"prior_{name}"] for name in names]
-    if prior_type is Discrete:
-        prior = Discrete(*given)
-        # They were normalised once; doing it again could change their last bits, and with them every later query.
-        object.__setattr__(prior, "probabilities", read_only(given[1]))
-        return prior
-    sized = (facts["num_parameters"], *given) if prior_type in (Normal, Uniform) else given
-    built: Prior = prior_type(*sized)
-    return built
+    stored = {name[6:]: array for name, array in arrays.items() if name.startswith("prior_")}
+    return PRIORS.find(facts["prior"]).from_record({**stored, **facts.get("prior_facts", {})})
+
+
+def _expert_record(expert: ExpertModel) -> dict[str, Any]:
+    """Return a Boltzmann expert as its beta, as in the first release, and another with the name of its class."""
+    if type(expert) is Boltzmann:
+        return {"beta": expert.beta}
+    return {"expert": {"kind": _name_of(expert, EXPERTS), **expert.to_record()}}
+
+
+def _expert(facts: dict[str, Any]) -> ExpertModel:
+    if "expert" not in facts:
+        return Boltzmann(facts["beta"])
+    record = dict(facts["expert"])
+    return EXPERTS.find(record.pop("kind")).from_record(record)

@@ -4,33 +4,10 @@ import numpy as np
 
 from journeyman.experts import Boltzmann, ExpertModel
 from journeyman.mdp import FiniteMDP
-from journeyman.rewards import Discrete, MultivariateNormal, Normal, Prior, Uniform
 from journeyman.types import FloatArray
 from journeyman.wording import listed, percent, plain_number
 
 MAX_LISTED_STATES = 4
-
-
-def describe_prior(prior: Prior) -> str:
-    """Return a prior in a few words, such as "normal, mean 0, sd 3"."""
-    if isinstance(prior, Normal):
-        return f"normal, mean {_span(np.asarray(prior.mean))}, sd {_span(np.asarray(prior.std))}"
-    if isinstance(prior, Uniform):
-        low, high = np.asarray(prior.low), np.asarray(prior.high)
-        return f"uniform, {plain_number(low.min())} to {plain_number(high.max())}"
-    if isinstance(prior, MultivariateNormal):
-        return "normal, correlated"
-    if isinstance(prior, Discrete):
-        weights = 100.0 * prior.weights
-        if np.ptp(weights) < 1e-9:
-            return f"{len(weights)} equally likely atoms"
-        return f"{len(weights)} atoms, {weights.min():.2g} to {weights.max():.2g} %"
-    return type(prior).__name__
-
-
-def _span(values: FloatArray) -> str:
-    low, high = plain_number(values.min()), plain_number(values.max())
-    return low if low == high else f"{low} to {high}"
 
 
 def describe_expert(expert: ExpertModel, expert_optimal: FloatArray) -> str:

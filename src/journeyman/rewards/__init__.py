@@ -1,11 +1,29 @@
 """Reward models and priors over their parameters."""
 
+from journeyman.registry import Registry
+from journeyman.rewards.continuous import MultivariateNormal, Normal, Uniform
 from journeyman.rewards.discrete import Discrete
 from journeyman.rewards.models import LinearFeatures, PerState, PerStateAction, RewardModel, Size
-from journeyman.rewards.priors import MultivariateNormal, Normal, Prior, Uniform
+from journeyman.rewards.priors import AffineMap, ContinuousPrior, DiscretePrior, Prior, continuous, has_atoms
+
+PRIORS: Registry[type[Prior]] = Registry(
+    "a prior",
+    "journeyman.priors",
+    type,
+    {
+        "normal": Normal,
+        "uniform": Uniform,
+        "multivariate_normal": MultivariateNormal,
+        "discrete": Discrete,
+    },
+)
 
 __all__ = [
+    "PRIORS",
+    "AffineMap",
+    "ContinuousPrior",
     "Discrete",
+    "DiscretePrior",
     "LinearFeatures",
     "MultivariateNormal",
     "Normal",
@@ -15,4 +33,6 @@ __all__ = [
     "RewardModel",
     "Size",
     "Uniform",
+    "continuous",
+    "has_atoms",
 ]

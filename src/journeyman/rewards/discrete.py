@@ -1,16 +1,16 @@
 """The prior over finitely many parameter vectors: exact, and without a gradient."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from journeyman.checks import float_array
-from journeyman.errors import InputError, UnsupportedError
-from journeyman.rewards.priors import checked_parameters
+from journeyman.errors import InputError
+from journeyman.rewards.priors import checked_parameters, tails
 from journeyman.types import FloatArray, read_only
-
-NO_SPACE = "a Discrete prior has no unconstrained space. Use inference 'enumerate' or 'smc'."
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class Discrete:
 
     atoms: FloatArray
     probabilities: FloatArray | None = None
-    is_discrete = True
+    is_discrete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the arguments; no probabilities means equal ones."""
@@ -30,7 +30,7 @@ class Discrete:
             )
         if not np.isfinite(atoms).all():
             k, i = (int(index) for index in np.argwhere(~np.isfinite(atoms))[0])
-            raise InputError(f"atoms must be finite, got {atoms[k, i]} at atom {k}, parameter {i}. Correct it.")
+            raise InputError(f"atoms must be finite, got {atoms[k, i]} at atom {k}, parameter {i}. Give a number.")
         _, first, counts = np.unique(atoms, axis=0, return_index=True, return_counts=True)
         if (counts > 1).any():
             k = int(first[counts > 1].min())
@@ -48,6 +48,17 @@ class Discrete:
         """Probabilities `[K]` of the atoms."""
         return np.asarray(self.probabilities)
 
+    @property
+    def std(self) -> FloatArray:
+        """Standard deviation of each parameter `[D]`."""
+        return np.asarray(np.sqrt(self.weights @ (self.atoms - self.weights @ self.atoms) ** 2))
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance of the parameters `[D, D]`."""
+        centred = self.atoms - self.weights @ self.atoms
+        return np.asarray(centred.T @ (self.weights[:, None] * centred))
+
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Return the log probability of theta: minus infinity where it is no atom."""
         array = checked_parameters(theta, self.num_parameters, "theta")
@@ -55,25 +66,34 @@ class Discrete:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(is_atom @ self.weights))
 
-    def gradient(self, theta: ArrayLike) -> FloatArray:
-        """Refuse: atoms have no gradient."""
-        raise UnsupportedError("a Discrete prior has no gradient. Use inference 'enumerate' or 'smc'.")
-
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw `[size, D]` atoms."""
         return np.asarray(self.atoms[rng.choice(len(self.atoms), size=size, p=self.weights)])
 
-    def from_unconstrained(self, z: ArrayLike) -> FloatArray:
-        """Refuse: atoms have no smooth map."""
-        raise UnsupportedError(NO_SPACE)
+    def interval(self, level: float) -> FloatArray:
+        """Return central intervals `[D, 2]` of the parameters, between atoms."""
+        return np.stack([weighted_quantile(self.atoms, self.weights, tail) for tail in tails(level)], axis=1)
 
-    def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
-        """Refuse: atoms have no smooth map."""
-        raise UnsupportedError(NO_SPACE)
+    def describe(self) -> str:
+        """Return "4 equally likely atoms"."""
+        percents = 100.0 * self.weights
+        if np.ptp(percents) < 1e-9:
+            return f"{len(percents)} equally likely atoms"
+        return f"{len(percents)} atoms, {percents.min():.2g} to {percents.max():.2g} %"
 
-    def log_jacobian(self, z: ArrayLike) -> FloatArray:
-        """Refuse: atoms have no smooth map."""
-        raise UnsupportedError(NO_SPACE)
+    def to_record(self) -> dict[str, Any]:
+        """Return atoms and probabilities."""
+        return {"atoms": self.atoms, "probabilities": self.weights}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return the prior of a record, its probabilities bit by bit.
+
+        They were normalised once; doing it again could change their last bits, and with them every later query.
+        """
+        prior = cls(record["atoms"], record["probabilities"])
+        object.__setattr__(prior, "probabilities", read_only(record["probabilities"]))
+        return prior
 
 
 def _checked_weights(probabilities: ArrayLike | None, size: int) -> FloatArray:
@@ -90,3 +110,11 @@ def _checked_weights(probabilities: ArrayLike | None, size: int) -> FloatArray:
     if not abs(total - 1.0) <= 1e-6:
         raise InputError(f"probabilities must sum to 1, got {total:.9g}. Divide them by their sum.")
     return np.asarray(weights / total)
+
+
+def weighted_quantile(samples: FloatArray, weights: FloatArray, level: float) -> FloatArray:
+    """Return the smallest value with at least `level` of the weight at or below it, per column of `[M, D]`."""
+    order = np.argsort(samples, axis=0, kind="stable")
+    cumulative = np.cumsum(weights[order], axis=0)
+    index = np.minimum((cumulative < level * cumulative[-1] - 1e-12).sum(axis=0), len(samples) - 1)
+    return np.asarray(np.take_along_axis(samples, order, axis=0)[index, np.arange(samples.shape[1])])

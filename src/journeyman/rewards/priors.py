@@ -1,32 +1,40 @@
-"""Priors over reward parameters.
+"""Priors over reward parameters: what one must be able to do, and a base class that does most of it.
 
 Each continuous prior maps a standard normal vector z to parameters: theta = prior.from_unconstrained(z). So in
 unconstrained space every prior is N(0, I) exactly,
 
     log p(theta(z)) + log |d theta / d z| = log N(z; 0, I),
 
-which keeps samplers simple and well scaled, whatever the prior. A Discrete prior has no such map.
+which keeps samplers simple and well scaled, whatever the prior; parameters may depend on each other. A discrete prior
+has atoms and their weights instead.
+
+A prior from outside the package derives from `ContinuousPrior` (or offers the same members), and its class is
+registered as `PRIORS.register("name", Class)` so that studies and problem files can hold it.
+`journeyman.testing.check_prior` says whether its parts agree.
 """
 
-from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_triangular
-from scipy.special import ndtr, ndtri
 
-from journeyman.checks import float_array, whole_number
-from journeyman.errors import InputError
-from journeyman.types import FloatArray, read_only
+from journeyman.checks import float_array, share, whole_number
+from journeyman.errors import InputError, UnsupportedError
+from journeyman.types import FloatArray
 
 LOG_2PI = float(np.log(2.0 * np.pi))
-LARGEST_HALF_WIDTH = 8e307  # beyond it the width overflows
+NUM_MOMENT_DRAWS = 20_000  # behind standard deviations and intervals that have no formula
 
 
 @runtime_checkable
 class Prior(Protocol):
-    """What every prior can do; arrays have a last axis of `num_parameters` D."""
+    """What every prior can do; arrays have a last axis of `num_parameters` D.
+
+    One with `is_discrete` False also has from_unconstrained, to_unconstrained and pull_back, as in `ContinuousPrior`;
+    one with `is_discrete` True has `atoms` and `weights`, as in `DiscretePrior`.
+    """
 
     @property
     def num_parameters(self) -> int:
@@ -36,40 +44,168 @@ class Prior(Protocol):
     def is_discrete(self) -> bool:
         """Whether the prior is a list of atoms."""
 
-    def log_density(self, theta: ArrayLike) -> FloatArray:
-        """Return log p(theta), of shape theta.shape[:-1]."""
+    @property
+    def std(self) -> Any:
+        """Standard deviation of each parameter `[D]`."""
 
-    def gradient(self, theta: ArrayLike) -> FloatArray:
-        """Return the gradient of log p(theta), of the shape of theta."""
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance of the parameters `[D, D]`."""
+
+    def log_density(self, theta: ArrayLike) -> FloatArray:
+        """Return log p(theta), of shape theta.shape[:-1]; of an atom, its log probability."""
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw `[size, D]` parameters."""
 
+    def interval(self, level: float) -> FloatArray:
+        """Return central intervals `[D, 2]` of the parameters, of chance `level`."""
+
+    def describe(self) -> str:
+        """Return the prior in a few words, such as "normal, mean 0, sd 3"."""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the prior as arrays and plain data by name."""
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return the prior that `to_record` described.
+
+        For a table of a problem file the record is that table and the `num_parameters` of the reward model.
+        """
+
+
+@runtime_checkable
+class DiscretePrior(Prior, Protocol):
+    """A prior over finitely many parameter vectors."""
+
+    @property
+    def atoms(self) -> FloatArray:
+        """`[K, D]` parameter vectors, all different."""
+
+    @property
+    def weights(self) -> FloatArray:
+        """`[K]` their probabilities."""
+
+
+class AffineMap(NamedTuple):
+    """The map theta = location + matrix u with u = z, or u = Phi(z) if `is_uniform`, which compiled code knows.
+
+    location `[D]`; matrix `[D]` if it is diagonal, else `[D, D]`.
+    """
+
+    location: FloatArray
+    matrix: FloatArray
+    is_uniform: bool = False
+
+    def apply(self, z: FloatArray) -> FloatArray:
+        """Return theta for points z `[..., D]`."""
+        from scipy.special import ndtr
+
+        u = ndtr(z) if self.is_uniform else z
+        return self.location + (u * self.matrix if self.matrix.ndim == 1 else u @ self.matrix.T)
+
+
+class ContinuousPrior:
+    """Base of continuous priors.
+
+    A prior of your own defines num_parameters, from_unconstrained, to_unconstrained, pull_back and log_density, and
+    to_record and from_record where it is to be stored. All else follows from these; override what has a formula.
+    """
+
+    is_discrete: ClassVar[bool] = False
+    num_parameters: int
+
     def from_unconstrained(self, z: ArrayLike) -> FloatArray:
-        """Map z to theta; a standard normal z gives a draw of the prior."""
+        """Map z `[..., D]` to theta; a standard normal z gives a draw of the prior."""
+        raise NotImplementedError(f"{type(self).__name__} must define from_unconstrained")
 
     def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
-        """Map theta back to z."""
+        """Map theta `[..., D]` back to z."""
+        raise NotImplementedError(f"{type(self).__name__} must define to_unconstrained")
 
-    def log_jacobian(self, z: ArrayLike) -> FloatArray:
-        """Return log |d theta / d z|."""
+    def pull_back(self, z: ArrayLike, gradient: ArrayLike) -> FloatArray:
+        """Return the gradient in z of gradient . from_unconstrained(z), for z and gradient `[..., D]`.
+
+        That is the transposed Jacobian of the map times `gradient`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define pull_back")
+
+    def log_density(self, theta: ArrayLike) -> FloatArray:
+        """Return log p(theta), of shape theta.shape[:-1]."""
+        raise NotImplementedError(f"{type(self).__name__} must define log_density")
+
+    def affine_map(self) -> AffineMap | None:
+        """Return the map from z to theta if it has the form that compiled code knows; None goes the general way."""
+        return None
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw `[size, D]` parameters."""
+        return self.from_unconstrained(rng.standard_normal((size, self.num_parameters)))
+
+    @cached_property
+    def std(self) -> Any:
+        """Standard deviation of each parameter `[D]`, estimated from draws unless overridden."""
+        return self._draws().std(axis=0)
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """Covariance of the parameters `[D, D]`, estimated from draws unless overridden."""
+        return np.atleast_2d(np.cov(self._draws().T))
+
+    def interval(self, level: float) -> FloatArray:
+        """Return central intervals `[D, 2]`, estimated from draws unless overridden."""
+        return np.asarray(np.quantile(self._draws(), tails(level), axis=0).T)
+
+    def describe(self) -> str:
+        """Return the name of the class."""
+        return type(self).__name__
+
+    def to_record(self) -> dict[str, Any]:
+        """Refuse: the class does not say how it is stored."""
+        raise UnsupportedError(
+            f"a prior must have to_record and from_record to be stored, got {type(self).__name__} without them. "
+            "Add them, or keep the learner in memory."
+        )
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Refuse: the class does not say how it is stored."""
+        raise UnsupportedError(f"a prior must have from_record to be restored, got {cls.__name__} without. Add it.")
+
+    def _draws(self) -> FloatArray:
+        return self.sample(np.random.default_rng(0), NUM_MOMENT_DRAWS)
 
 
-def _vector(value: ArrayLike, size: int, name: str) -> FloatArray:
-    """Return a scalar or `[D]` array as a finite, frozen `[D]` array."""
-    array = float_array(value, name)
-    if array.shape not in ((), (size,)):
-        raise InputError(f"{name} must be a number or have shape {(size,)}, got {array.shape}. Give one per parameter.")
-    vector = np.broadcast_to(array, (size,)).copy()
-    if not np.isfinite(vector).all():
-        i = int(np.argmax(~np.isfinite(vector)))
-        raise InputError(f"{name} must be finite, got {vector[i]} at parameter {i}. Correct it.")
-    vector.setflags(write=False)
-    return vector
+def has_atoms(prior: Prior) -> TypeGuard[DiscretePrior]:
+    """Return whether a prior is a list of atoms."""
+    return prior.is_discrete
 
 
-def _checked_size(num_parameters: int) -> int:
-    return whole_number(num_parameters, "num_parameters of a prior", 1, "Give one per parameter of the reward model.")
+def continuous(prior: Prior) -> ContinuousPrior:
+    """Return a prior that is not discrete, by the type that says so."""
+    if prior.is_discrete:
+        raise UnsupportedError(
+            f"a {type(prior).__name__} prior has no unconstrained space: it is a list of atoms. "
+            "Use inference 'enumerate' or 'smc'."
+        )
+    return prior  # type: ignore[return-value]
+
+
+def missing_members(prior: object) -> list[str]:
+    """Return the names of what an object lacks to be a prior."""
+    common = ["num_parameters", "is_discrete", "std", "covariance", "log_density", "sample", "interval", "describe"]
+    more = ["atoms", "weights"]
+    if not getattr(prior, "is_discrete", False):
+        more = ["from_unconstrained", "to_unconstrained", "pull_back"]
+    known = {*dir(type(prior)), *getattr(prior, "__dict__", {})}
+    return [name for name in [*common, "to_record", "from_record", *more] if name not in known]
+
+
+def tails(level: float) -> tuple[float, float]:
+    """Return the lower and upper tail of a central interval."""
+    level = share(level, "level", "0.95 is usual.")
+    return (1.0 - level) / 2.0, (1.0 + level) / 2.0
 
 
 def checked_parameters(values: ArrayLike, size: int, name: str) -> FloatArray:
@@ -82,194 +218,19 @@ def checked_parameters(values: ArrayLike, size: int, name: str) -> FloatArray:
     return array
 
 
-@dataclass(frozen=True, eq=False)
-class Normal:
-    """Independent normal parameters with means and standard deviations, numbers or `[D]`."""
-
-    num_parameters: int
-    mean: FloatArray | float = 0.0
-    std: FloatArray | float = 1.0
-    is_discrete = False
-
-    def __post_init__(self) -> None:
-        """Check and spread the arguments."""
-        object.__setattr__(self, "num_parameters", _checked_size(self.num_parameters))
-        object.__setattr__(self, "mean", _vector(self.mean, self.num_parameters, "mean"))
-        object.__setattr__(self, "std", _vector(self.std, self.num_parameters, "std"))
-        std = np.asarray(self.std)
-        if not (std > 0).all():
-            i = int(np.argmin(std > 0))
-            raise InputError(f"std must be positive, got {std[i]} at parameter {i}. Put what is known into the offset.")
-
-    def log_density(self, theta: ArrayLike) -> FloatArray:
-        """Return log p(theta)."""
-        z = self.to_unconstrained(theta)
-        return np.asarray(-0.5 * (z**2).sum(-1) - np.log(self.std).sum() - 0.5 * self.num_parameters * LOG_2PI)
-
-    def gradient(self, theta: ArrayLike) -> FloatArray:
-        """Return the gradient of log p(theta)."""
-        return -self.to_unconstrained(theta) / self.std
-
-    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Draw `[size, D]` parameters."""
-        return self.from_unconstrained(rng.standard_normal((size, self.num_parameters)))
-
-    def from_unconstrained(self, z: ArrayLike) -> FloatArray:
-        """Return mean + std * z."""
-        return np.asarray(self.mean + self.std * checked_parameters(z, self.num_parameters, "z"))
-
-    def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
-        """Return (theta - mean) / std."""
-        return np.asarray((checked_parameters(theta, self.num_parameters, "theta") - self.mean) / self.std)
-
-    def log_jacobian(self, z: ArrayLike) -> FloatArray:
-        """Return log |d theta / d z|, the same everywhere."""
-        return np.full(checked_parameters(z, self.num_parameters, "z").shape[:-1], np.log(self.std).sum())
+def checked_size(num_parameters: int) -> int:
+    """Return a number of parameters."""
+    return whole_number(num_parameters, "num_parameters of a prior", 1, "Give one per parameter of the reward model.")
 
 
-@dataclass(frozen=True, eq=False)
-class Uniform:
-    """Independent uniform parameters between low and high, numbers or `[D]`."""
-
-    num_parameters: int
-    low: FloatArray | float = 0.0
-    high: FloatArray | float = 1.0
-    is_discrete = False
-
-    def __post_init__(self) -> None:
-        """Check and spread the arguments."""
-        object.__setattr__(self, "num_parameters", _checked_size(self.num_parameters))
-        object.__setattr__(self, "low", _vector(self.low, self.num_parameters, "low"))
-        object.__setattr__(self, "high", _vector(self.high, self.num_parameters, "high"))
-        low, high = np.asarray(self.low), np.asarray(self.high)
-        is_fine = (np.nextafter(low, high) < high) & (low < high) & (0.5 * high - 0.5 * low < LARGEST_HALF_WIDTH)
-        if not is_fine.all():
-            i = int(np.argmin(is_fine))
-            raise InputError(
-                f"low must be less than high, with room between them, got {low[i]} and {high[i]} at parameter {i}. "
-                "Swap them, or put what is known into the offset."
-            )
-
-    @property
-    def width(self) -> FloatArray:
-        """Return high - low."""
-        return np.asarray(np.asarray(self.high) - np.asarray(self.low))
-
-    def log_density(self, theta: ArrayLike) -> FloatArray:
-        """Return log p(theta): minus infinity outside."""
-        array = checked_parameters(theta, self.num_parameters, "theta")
-        inside = ((array >= self.low) & (array <= self.high)).all(-1)
-        return np.asarray(np.where(inside, -np.log(self.width).sum(), -np.inf))
-
-    def gradient(self, theta: ArrayLike) -> FloatArray:
-        """Return zero: the density is flat."""
-        return np.zeros(checked_parameters(theta, self.num_parameters, "theta").shape)
-
-    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Draw `[size, D]` parameters."""
-        return np.asarray(self.low + self.width * rng.random((size, self.num_parameters)))
-
-    def from_unconstrained(self, z: ArrayLike) -> FloatArray:
-        """Return low + width * Phi(z), measured from the nearer end so that neither end loses digits.
-
-        Always strictly between low and high, so that `to_unconstrained` takes it back.
-        """
-        array = checked_parameters(z, self.num_parameters, "z")
-        from_low, from_high = self.low + self.width * ndtr(array), self.high - self.width * ndtr(-array)
-        theta = np.where(array < 0, from_low, from_high)
-        return np.asarray(np.clip(theta, np.nextafter(self.low, self.high), np.nextafter(self.high, self.low)))
-
-    def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
-        """Return the z with theta = low + width * Phi(z); refuses values on or outside the ends."""
-        array = checked_parameters(theta, self.num_parameters, "theta")
-        inside = (array > self.low) & (array < self.high)
-        if not inside.all():
-            where = tuple(np.argwhere(~inside)[0])
-            i = int(where[-1])
-            raise InputError(
-                f"theta must lie strictly between {np.asarray(self.low)[i]} and {np.asarray(self.high)[i]}, "
-                f"got {array[where]} at parameter {i}. Check the parameters."
-            )
-        below, above = (array - self.low) / self.width, (self.high - array) / self.width
-        return np.asarray(np.where(below < 0.5, ndtri(below), -ndtri(above)))
-
-    def log_jacobian(self, z: ArrayLike) -> FloatArray:
-        """Return log |d theta / d z| = sum of log width + log N(z)."""
-        array = checked_parameters(z, self.num_parameters, "z")
-        return np.asarray(np.log(self.width).sum() - 0.5 * (array**2).sum(-1) - 0.5 * self.num_parameters * LOG_2PI)
-
-
-@dataclass(frozen=True, eq=False)
-class MultivariateNormal:
-    """Correlated normal parameters, for example with a kernel over states as covariance `[D, D]`."""
-
-    mean: FloatArray
-    covariance: FloatArray
-    factor: FloatArray = field(init=False)
-    is_discrete = False
-
-    def __post_init__(self) -> None:
-        """Check the arguments and factorise the covariance once."""
-        covariance = float_array(self.covariance, "covariance")
-        if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1] or covariance.shape[0] < 1:
-            raise InputError(f"covariance must be a square matrix, got shape {covariance.shape}. Give [D, D].")
-        is_fine = np.isfinite(covariance) & np.isclose(covariance, covariance.T, rtol=1e-9, atol=1e-12)
-        if not is_fine.all():
-            i, j = (int(index) for index in np.argwhere(~is_fine)[0])
-            raise InputError(
-                f"covariance must be finite and symmetric, got {covariance[i, j]} at ({i}, {j}) and "
-                f"{covariance[j, i]} at ({j}, {i}). Average it with its transpose."
-            )
-        try:
-            factor = np.linalg.cholesky(covariance)
-        except np.linalg.LinAlgError:
-            smallest = float(np.linalg.eigvalsh(covariance)[0])
-            raise InputError(
-                f"covariance must be positive definite, got a smallest eigenvalue of {smallest:.3g}. "
-                "Add a small multiple of the identity."
-            ) from None
-        object.__setattr__(self, "covariance", read_only(covariance))
-        object.__setattr__(self, "mean", _vector(self.mean, covariance.shape[0], "mean"))
-        object.__setattr__(self, "factor", read_only(factor))
-
-    @property
-    def num_parameters(self) -> int:
-        """Number of parameters D."""
-        return int(self.covariance.shape[0])
-
-    @property
-    def std(self) -> FloatArray:
-        """Standard deviation of each parameter."""
-        return np.asarray(np.sqrt(np.diag(self.covariance)))
-
-    def log_density(self, theta: ArrayLike) -> FloatArray:
-        """Return log p(theta)."""
-        z = self.to_unconstrained(theta)
-        log_det = np.log(np.diag(self.factor)).sum()
-        return np.asarray(-0.5 * (z**2).sum(-1) - log_det - 0.5 * self.num_parameters * LOG_2PI)
-
-    def gradient(self, theta: ArrayLike) -> FloatArray:
-        """Return the gradient of log p(theta)."""
-        return -self._solved(self.to_unconstrained(theta), is_transposed=True)
-
-    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Draw `[size, D]` parameters."""
-        return self.from_unconstrained(rng.standard_normal((size, self.num_parameters)))
-
-    def from_unconstrained(self, z: ArrayLike) -> FloatArray:
-        """Return mean + factor z, with factor factor^T = covariance."""
-        return np.asarray(self.mean + checked_parameters(z, self.num_parameters, "z") @ self.factor.T)
-
-    def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
-        """Return the z with theta = mean + factor z."""
-        return self._solved(checked_parameters(theta, self.num_parameters, "theta") - self.mean, is_transposed=False)
-
-    def log_jacobian(self, z: ArrayLike) -> FloatArray:
-        """Return log |d theta / d z|, the same everywhere."""
-        return np.full(checked_parameters(z, self.num_parameters, "z").shape[:-1], np.log(np.diag(self.factor)).sum())
-
-    def _solved(self, right_sides: FloatArray, *, is_transposed: bool) -> FloatArray:
-        """Solve factor x = b, or its transpose, for each b in the last axis."""
-        flat = right_sides.reshape(-1, self.num_parameters).T
-        solved = solve_triangular(self.factor, flat, lower=True, trans=int(is_transposed), check_finite=False)
-        return np.asarray(solved.T.reshape(right_sides.shape))
+def checked_vector(value: ArrayLike, size: int, name: str) -> FloatArray:
+    """Return a scalar or `[D]` array as a finite, frozen `[D]` array."""
+    array = float_array(value, name)
+    if array.shape not in ((), (size,)):
+        raise InputError(f"{name} must be a number or have shape {(size,)}, got {array.shape}. Give one per parameter.")
+    vector = np.broadcast_to(array, (size,)).copy()
+    if not np.isfinite(vector).all():
+        i = int(np.argmax(~np.isfinite(vector)))
+        raise InputError(f"{name} must be finite, got {vector[i]} at parameter {i}. Give a number.")
+    vector.setflags(write=False)
+    return vector

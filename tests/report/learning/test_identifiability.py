@@ -13,7 +13,7 @@ from journeyman.report.learning.identifiability import (
     learned_spreads,
     reason_not_learned,
 )
-from journeyman.report.posterior.knowledge import parameter_knowledge, prior_covariance
+from journeyman.report.posterior.knowledge import parameter_knowledge
 from journeyman.rewards import Discrete, LinearFeatures, MultivariateNormal, Normal, PerState, PerStateAction, Uniform
 from journeyman.worlds import make_world
 
@@ -113,7 +113,7 @@ def test_large_problems_are_not_searched(monkeypatch):
 def test_prior_covariance_is_that_of_its_draws(prior):
     """The error of a covariance of N draws is about its size times sqrt(2 / N): 5 sigma of it."""
     draws = prior.sample(np.random.default_rng(0), 20_000)
-    expected = prior_covariance(prior)
+    expected = prior.covariance
     np.testing.assert_allclose(np.cov(draws.T), expected, atol=5 * np.abs(expected).max() * np.sqrt(2 / 20_000))
 
 

@@ -9,7 +9,6 @@ from journeyman.report.posterior.knowledge import (
     action_certainty,
     parameter_knowledge,
     parameter_label,
-    prior_intervals,
     reward_intervals,
 )
 from journeyman.rewards import (
@@ -73,7 +72,7 @@ def test_hardly_learned_parameters_are_listed_least_learned_first():
     ],
 )
 def test_prior_intervals_of_90_percent(prior, expected):
-    np.testing.assert_allclose(prior_intervals(prior, 0.9), expected, atol=1e-6)
+    np.testing.assert_allclose(prior.interval(0.9), expected, atol=1e-6)
 
 
 def test_parameters_are_named_by_state_and_action():

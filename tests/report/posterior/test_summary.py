@@ -7,7 +7,6 @@ from rich.console import Console
 
 from journeyman.demonstrations import Demonstration
 from journeyman.inference import Diagnostics, Posterior, infer
-from journeyman.report.posterior.knowledge import prior_std
 from journeyman.report.posterior.summary import posterior_record, summarise_posterior
 from journeyman.report.posterior.terminal import parameter_table, print_posterior
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
@@ -53,10 +52,10 @@ def test_the_policy_of_the_truth_is_optimal():
 
 
 def test_prior_standard_deviations():
-    np.testing.assert_allclose(prior_std(Normal(2, 0.0, [1.0, 3.0])), [1, 3])
-    np.testing.assert_allclose(prior_std(Uniform(1, 0.0, 6.0)), [np.sqrt(3)])
-    np.testing.assert_allclose(prior_std(MultivariateNormal(np.zeros(2), [[4.0, 1.0], [1.0, 9.0]])), [2, 3])
-    np.testing.assert_allclose(prior_std(Discrete([[0.0], [1.0]], [0.5, 0.5])), [0.5])
+    np.testing.assert_allclose(Normal(2, 0.0, [1.0, 3.0]).std, [1, 3])
+    np.testing.assert_allclose(Uniform(1, 0.0, 6.0).std, [np.sqrt(3)])
+    np.testing.assert_allclose(MultivariateNormal(np.zeros(2), [[4.0, 1.0], [1.0, 9.0]]).std, [2, 3])
+    np.testing.assert_allclose(Discrete([[0.0], [1.0]], [0.5, 0.5]).std, [0.5])
 
 
 @pytest.mark.parametrize("name", WORLDS)

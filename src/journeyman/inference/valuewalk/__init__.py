@@ -10,7 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from journeyman.checks import one_of
 from journeyman.errors import InputError
+from journeyman.experts import Boltzmann
 from journeyman.inference.chains import DEFAULTS, chain_settings, diagnose, thinned
 from journeyman.inference.hmc import run_chains
 from journeyman.inference.posterior import Posterior
@@ -18,7 +20,7 @@ from journeyman.inference.target import Target
 from journeyman.inference.valuewalk.kernels import IGNORE
 from journeyman.inference.valuewalk.space import JUMPS, ValueWalk, rewards_of_values, space_of
 from journeyman.problem import Problem
-from journeyman.rewards import MultivariateNormal, Normal, Uniform
+from journeyman.rewards.agreement import BUILT_IN
 from journeyman.threads import resolve_num_threads
 from journeyman.types import IntArray
 
@@ -33,11 +35,13 @@ NOT_THE_POSTERIOR = (
 def refusal(problem: Problem) -> str | None:
     """Return why value space cannot do a problem, or None if it can."""
     model = problem.reward_model
-    if not isinstance(problem.prior, Normal | Uniform | MultivariateNormal):
+    if type(problem.prior) not in BUILT_IN:
         return (
             f"valuewalk needs a Normal, Uniform or MultivariateNormal prior, got {type(problem.prior).__name__}: "
-            "there is no gradient to follow. Use 'enumerate' or 'smc'."
+            "values have no known density under another. Use 'smc', which takes every prior."
         )
+    if type(problem.expert) is not Boltzmann:
+        return f"valuewalk needs a Boltzmann expert, got {type(problem.expert).__name__}. Use 'smc' or 'policywalk'."
     if model.kind not in ("per_state", "per_state_action"):
         return (
             "valuewalk needs one unknown reward per state, or per state and action, without known parts, got a reward "
@@ -91,8 +95,7 @@ def infer_valuewalk(
     """
     begin = time.perf_counter()
     settings = chain_settings(preset, num_chains, num_warmup, num_draws, thin, target_accept, defaults=VALUE_DEFAULTS)
-    if jumps not in JUMPS:
-        raise InputError(f"jumps must be one of {', '.join(JUMPS)}, got {jumps!r}. Leave it out for 'refract'.")
+    one_of(jumps, JUMPS, "jumps", "Leave it out for 'refract'.")
     if not isinstance(jacobian, bool):
         raise InputError(f"jacobian must be True or False, got {jacobian!r}. Leave it out for True.")
     threads = resolve_num_threads(num_threads)

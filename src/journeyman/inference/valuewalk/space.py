@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from journeyman.errors import UnsupportedError
 from journeyman.inference.hmc import MAX_LEAPFROG, Part, Plan
 from journeyman.inference.kernels import Model
 from journeyman.inference.target import Target
@@ -14,7 +13,7 @@ from journeyman.inference.valuewalk import kernels
 from journeyman.inference.valuewalk.kernels import Memory, Space
 from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
-from journeyman.rewards import MultivariateNormal, Normal, Uniform
+from journeyman.rewards import AffineMap, continuous
 from journeyman.types import BoolArray, FloatArray, IntArray
 
 JUMPS = {"refract": kernels.REFRACT, "accept": kernels.ACCEPT}
@@ -51,16 +50,16 @@ def rewards_of_values(problem: Problem, x: FloatArray) -> tuple[FloatArray, Floa
 
 def space_of(problem: Problem, model: Model, jumps: int) -> Space:
     """Gather what the walk needs to know."""
-    prior = problem.prior
     size = problem.reward_model.num_parameters
-    if isinstance(prior, Normal):
-        kind, mean, precision = kernels.NORMAL, prior.mean, np.broadcast_to(prior.std, size)[:, None] ** -2.0
-    elif isinstance(prior, MultivariateNormal):
-        inverse = np.linalg.inv(prior.factor)
-        kind, mean, precision = kernels.CORRELATED, prior.mean, inverse.T @ inverse
+    affine = known_map(problem)
+    kind, mean = kernels.NORMAL, affine.location
+    if affine.is_uniform:
+        kind, precision = kernels.UNIFORM, (affine.location + affine.matrix)[:, None]
+    elif affine.matrix.ndim == 2:
+        inverse = np.linalg.inv(affine.matrix)
+        kind, precision = kernels.CORRELATED, inverse.T @ inverse
     else:
-        low, width = uniform_of(prior).low, uniform_of(prior).width
-        kind, mean, precision = kernels.UNIFORM, low, np.broadcast_to(low + width, size)[:, None]
+        precision = affine.matrix[:, None] ** -2.0
     is_q = is_action_space(problem)
     is_distinct, plane_of, planes = tie_planes(model, is_q)
     sizes = [len(members) for members in planes]
@@ -100,17 +99,15 @@ def mixing_of(problem: Problem) -> FloatArray:
     inverse = np.linalg.inv(np.eye(mdp.num_states) - (choice @ rows).toarray())
     if is_action_space(problem):
         inverse = np.eye(num_rows) + rows @ (inverse @ choice)
-    if isinstance(prior, MultivariateNormal):
-        return np.ascontiguousarray(inverse @ prior.factor)
-    std = prior.std if isinstance(prior, Normal) else uniform_of(prior).width / np.sqrt(12.0)
-    return np.ascontiguousarray(inverse * std)
+    matrix = known_map(problem).matrix
+    return np.ascontiguousarray(inverse @ matrix if matrix.ndim == 2 else inverse * prior.std)
 
 
-def uniform_of(prior: object) -> Uniform:
-    """Return a prior that is neither kind of Normal."""
-    if not isinstance(prior, Uniform):
-        raise UnsupportedError(f"value space needs a continuous prior, got {type(prior).__name__}. Use 'smc'.")
-    return prior
+def known_map(problem: Problem) -> AffineMap:
+    """Return the map of the prior; `refusal` has made sure that there is one."""
+    affine = continuous(problem.prior).affine_map()
+    assert affine is not None
+    return affine
 
 
 def tie_planes(model: Model, is_q: bool) -> tuple[BoolArray, IntArray, list[list[tuple[int, int, int]]]]:

@@ -18,7 +18,7 @@ from scipy import linalg, sparse
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp.graph import reachable
 from journeyman.problem import Problem
-from journeyman.report.posterior.knowledge import ParameterKnowledge, prior_covariance
+from journeyman.report.posterior.knowledge import ParameterKnowledge
 from journeyman.types import BoolArray, FloatArray, IntArray
 
 MAX_ENTRIES = 1_500_000  # of the matrix whose null space is taken: about two seconds
@@ -131,7 +131,7 @@ def learned_spreads(posterior: Posterior) -> FloatArray:
     the prior knew exactly are left out. The sum of the squares has no bias; with few samples the smallest is too small
     and the largest too large.
     """
-    variances, axes = np.linalg.eigh(prior_covariance(posterior.problem.prior))
+    variances, axes = np.linalg.eigh(posterior.problem.prior.covariance)
     is_open = variances > 1e-12 * max(float(variances.max()), 0.0)
     whitening = axes[:, is_open] / np.sqrt(variances[is_open])
     centred = (posterior.theta - posterior.mean_parameters()) @ whitening

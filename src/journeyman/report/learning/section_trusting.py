@@ -9,7 +9,7 @@ from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence, nu
 from journeyman.report.html.page import Markup, bullets, definitions, details, element, join, paragraph, section
 from journeyman.report.learning.sentences import verdict_sentences
 from journeyman.report.learning.summary import LearningSummary
-from journeyman.report.words import describe_initial, describe_prior
+from journeyman.report.words import describe_initial
 from journeyman.wording import percent, plain_number
 
 WORDS = {
@@ -117,7 +117,7 @@ def problem_facts(summary: LearningSummary) -> list[tuple[str, object]]:
         ("discount", plain_number(mdp.discount)),
         ("initial", describe_initial(mdp)),
         ("reward", f"{problem.reward_model.kind.replace('_', ' ')}, {problem.reward_model.num_parameters} parameters"),
-        ("prior of each parameter", describe_prior(problem.prior)),
+        ("prior of each parameter", problem.prior.describe()),
         ("expert", problem.expert.assumption()),
         ("may be asked about", f"{int(problem.queryable.sum())} states"),
     ]

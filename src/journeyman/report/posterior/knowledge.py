@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from journeyman.checks import share
 from journeyman.inference.posterior import Posterior, weighted_quantile
 from journeyman.problem import Problem
-from journeyman.rewards import Discrete, MultivariateNormal, Prior, Uniform
 from journeyman.types import FloatArray, IntArray
 
 LEVEL = 0.95
@@ -78,7 +76,7 @@ class ActionCertainty:
 def parameter_knowledge(posterior: Posterior, level: float = LEVEL) -> ParameterKnowledge:
     """Compare the posterior of each parameter with its prior."""
     problem = posterior.problem
-    before, std = prior_std(problem.prior), posterior.parameter_std()
+    before, std = np.asarray(problem.prior.std), posterior.parameter_std()
     is_open = before > 0.0
     remaining = np.ones(len(std))
     remaining[is_open] = std[is_open] / before[is_open]
@@ -87,7 +85,7 @@ def parameter_knowledge(posterior: Posterior, level: float = LEVEL) -> Parameter
         mean=posterior.mean_parameters(),
         std=std,
         intervals=posterior.credible_intervals(level),
-        prior_intervals=prior_intervals(problem.prior, level),
+        prior_intervals=problem.prior.interval(level),
         prior_std=before,
         remaining=remaining,
         level=level,
@@ -103,37 +101,6 @@ def parameter_label(problem: Problem, index: int) -> str:
         state, action = divmod(index, model.num_actions)
         return f"reward of {mdp.state_name(state)}, {mdp.action_name(action)}"
     return model.parameter_name(index)
-
-
-def prior_std(prior: Prior) -> FloatArray:
-    """Return the standard deviation of each parameter before any data `[D]`."""
-    if isinstance(prior, Discrete):
-        mean = prior.weights @ prior.atoms
-        return np.asarray(np.sqrt(prior.weights @ (prior.atoms - mean) ** 2))
-    if isinstance(prior, Uniform):
-        return np.asarray(prior.width / np.sqrt(12.0))
-    return np.asarray(prior.std)  # type: ignore[attr-defined]
-
-
-def prior_covariance(prior: Prior) -> FloatArray:
-    """Return the covariance of the parameters before any data `[D, D]`."""
-    if isinstance(prior, MultivariateNormal):
-        return np.asarray(prior.covariance)
-    if isinstance(prior, Discrete):
-        centred = prior.atoms - prior.weights @ prior.atoms
-        return np.asarray(centred.T @ (prior.weights[:, None] * centred))
-    return np.asarray(np.diag(prior_std(prior) ** 2))
-
-
-def prior_intervals(prior: Prior, level: float) -> FloatArray:
-    """Return central intervals `[D, 2]` of the parameters before any data, of prior chance `level`."""
-    tails = np.array([(1.0 - level) / 2.0, (1.0 + level) / 2.0])
-    if isinstance(prior, Discrete):
-        return np.stack([weighted_quantile(prior.atoms, prior.weights, tail) for tail in tails], axis=1)
-    if isinstance(prior, Uniform):
-        return np.asarray(np.asarray(prior.low)[:, None] + prior.width[:, None] * tails)
-    centre = np.broadcast_to(np.asarray(prior.mean), (prior.num_parameters,))  # type: ignore[attr-defined]
-    return np.asarray(centre[:, None] + prior_std(prior)[:, None] * ndtri(tails))
 
 
 def reward_intervals(posterior: Posterior, level: float = LEVEL) -> RewardIntervals:

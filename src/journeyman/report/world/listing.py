@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.text import Text
 
 from journeyman.report.terminal import definitions, text_table
-from journeyman.report.words import describe_prior
 from journeyman.wording import plain_number
 from journeyman.worlds import WORLDS, make_world
 
@@ -63,7 +62,7 @@ def world_entry(name: str) -> WorldEntry:
         discount=mdp.discount,
         num_parameters=problem.reward_model.num_parameters,
         reward_model=problem.reward_model.kind,
-        prior=describe_prior(problem.prior),
+        prior=problem.prior.describe(),
         beta=getattr(problem.expert, "beta", None),
         num_queryable=int(problem.queryable.sum()),
         max_length=world.max_length,

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP, evaluate_policy
-from journeyman.report.words import describe_prior
 from journeyman.types import BoolArray, FloatArray
 from journeyman.worlds import World
 
@@ -112,7 +111,7 @@ def world_record(summary: WorldSummary) -> dict[str, Any]:
         "discount": mdp.discount,
         "beta": getattr(world.problem.expert, "beta", None),
         "expert": world.problem.expert.to_record(),
-        "prior": describe_prior(world.problem.prior),
+        "prior": world.problem.prior.describe(),
         "true_parameters": dict(zip(names, world.true_parameters.tolist(), strict=True)),
         "initial": mdp.initial.tolist(),
         "terminal": mdp.terminal.tolist(),

@@ -13,7 +13,7 @@ from rich.text import Text
 from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing.terminal_grid import cell_style, grid_drawing
 from journeyman.report.terminal import definitions, text_table
-from journeyman.report.words import describe_expert, describe_initial, describe_prior
+from journeyman.report.words import describe_expert, describe_initial
 from journeyman.report.world.summary import WorldSummary
 from journeyman.wording import counted, listed, percent, plain_number, signed_number
 
@@ -54,7 +54,7 @@ def facts(summary: WorldSummary, options: Mapping[str, Any]) -> dict[str, str]:
     problem = summary.world.problem
     rows = {
         "initial state": describe_initial(summary.mdp),
-        "true reward": f"{_truth(summary)}, drawn from the prior ({describe_prior(problem.prior)})",
+        "true reward": f"{_truth(summary)}, drawn from the prior ({problem.prior.describe()})",
         "V*(rho)": f"{plain_number(summary.optimal_return)}: the discounted reward that an optimal policy expects from "
         f"the initial states; the expert gets {plain_number(summary.expert_return)}",
         "expert": describe_expert(problem.expert, summary.expert_optimal),

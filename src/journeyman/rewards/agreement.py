@@ -1,0 +1,111 @@
+"""Whether the parts of a continuous prior agree with each other, by numbers at a few points.
+
+Samplers know a prior by its map from unconstrained space alone. So a subclass that changes the density or the draws but
+not the map would be ignored without a word; here it is refused.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from journeyman.errors import InputError
+from journeyman.rewards.continuous import MultivariateNormal, Normal, Uniform
+from journeyman.rewards.priors import LOG_2PI, AffineMap, ContinuousPrior, Prior, continuous
+from journeyman.types import FloatArray
+
+BUILT_IN = (Normal, Uniform, MultivariateNormal)
+NUM_PROBES = 4
+STEP = 1e-5  # of finite differences, in units of z
+MAX_DETERMINANT = 300  # parameters up to which the density is compared with the map
+NUM_DRAWS = 4000
+NUM_STANDARD_ERRORS = 6.0
+
+
+def trusted_affine_map(prior: Prior) -> AffineMap | None:
+    """Return the map that compiled code may use, or None for a prior that goes the general way.
+
+    Refuses a prior whose parts do not agree. The map of a parent class counts only where the subclass has left
+    from_unconstrained alone.
+    """
+    known = continuous(prior)
+    if type(known) in BUILT_IN:
+        return known.affine_map()
+    check_agreement(known)
+    affine = known.affine_map() if hasattr(known, "affine_map") else None
+    if affine is None or is_defined_below(type(known), "from_unconstrained", "affine_map"):
+        return None
+    z = _probes(known)
+    if not np.allclose(affine.apply(z), known.from_unconstrained(z), rtol=1e-9, atol=1e-12):
+        raise _disagreement(known, "affine_map", "from_unconstrained", "Override affine_map to return None.")
+    return affine
+
+
+def check_agreement(prior: ContinuousPrior) -> None:
+    """Refuse a prior whose pull_back, log_density or sample does not belong to its from_unconstrained."""
+    z = _probes(prior)
+    theta = np.asarray(prior.from_unconstrained(z))
+    if theta.shape != z.shape or not np.isfinite(theta).all():
+        raise InputError(
+            f"from_unconstrained of {type(prior).__name__} must give finite parameters of shape {z.shape}, got "
+            f"{'numbers that are not finite' if theta.shape == z.shape else f'shape {theta.shape}'}. "
+            "It maps points [..., D] to parameters [..., D]."
+        )
+    _check_pull_back(prior, z)
+    if prior.num_parameters <= MAX_DETERMINANT:
+        _check_density(prior, z)
+    if is_defined_below(type(prior), "sample", "from_unconstrained"):
+        check_sample(prior)
+
+
+def _check_pull_back(prior: ContinuousPrior, z: FloatArray) -> None:
+    rng = np.random.default_rng(1)
+    direction, gradient = rng.standard_normal(z.shape), rng.standard_normal(z.shape)
+    ahead, behind = (np.asarray(prior.from_unconstrained(z + sign * STEP * direction)) for sign in (1.0, -1.0))
+    change = (ahead - behind) / (2.0 * STEP)
+    pulled = np.asarray(prior.pull_back(z, gradient))
+    if pulled.shape != z.shape:
+        raise InputError(
+            f"pull_back of {type(prior).__name__} must give a gradient of shape {z.shape}, got {pulled.shape}. "
+            "It takes z and gradient [..., D]."
+        )
+    error = np.abs((gradient * change).sum(axis=1) - (direction * pulled).sum(axis=1))
+    size = 1e-4 * np.abs(gradient * change).sum(axis=1) + 1e-9 * np.abs(gradient * ahead).sum(axis=1)
+    if not (error <= size + 1e-12).all():
+        raise _disagreement(
+            prior, "pull_back", "from_unconstrained", "Return the transposed Jacobian of the map times the gradient."
+        )
+
+
+def _check_density(prior: ContinuousPrior, z: FloatArray) -> None:
+    identity = np.eye(prior.num_parameters)
+    jacobians = [np.asarray(prior.pull_back(np.broadcast_to(point, identity.shape), identity)) for point in z]
+    found = np.asarray(prior.log_density(prior.from_unconstrained(z)))
+    expected = -0.5 * (z**2 + LOG_2PI).sum(axis=1) - np.linalg.slogdet(np.stack(jacobians))[1]
+    if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-5, atol=1e-5):
+        raise _disagreement(
+            prior, "log_density", "from_unconstrained", "Samplers draw through the map: override it as well."
+        )
+
+
+def check_sample(prior: ContinuousPrior) -> None:
+    """Refuse a prior whose draws are not those of its map: taken back, they must be standard normal."""
+    z = np.asarray(prior.to_unconstrained(prior.sample(np.random.default_rng(2), NUM_DRAWS)))
+    errors = np.abs(z.mean(axis=0)), np.abs((z**2).mean(axis=0) - 1.0) / np.sqrt(2.0)
+    if not max(float(error.max()) for error in errors) <= NUM_STANDARD_ERRORS / np.sqrt(NUM_DRAWS):
+        raise _disagreement(
+            prior, "sample", "from_unconstrained", "Samplers draw through the map: override it as well."
+        )
+
+
+def is_defined_below(cls: type[Any], name: str, other: str) -> bool:
+    """Return whether a class overrides `name` further down than `other`."""
+    owners = [[index for index, base in enumerate(cls.__mro__) if key in vars(base)] for key in (name, other)]
+    return bool(owners[0]) and bool(owners[1]) and owners[0][0] < owners[1][0]
+
+
+def _probes(prior: ContinuousPrior) -> FloatArray:
+    return np.random.default_rng(0).standard_normal((NUM_PROBES, prior.num_parameters))
+
+
+def _disagreement(prior: ContinuousPrior, part: str, other: str, advice: str) -> InputError:
+    return InputError(f"{part} of {type(prior).__name__} must agree with its {other}, got another result. {advice}")
