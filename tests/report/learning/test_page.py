@@ -11,6 +11,7 @@ from journeyman.acquisition import ACQUISITIONS, Acquisition, Rating
 from journeyman.apprentice.certificate_text import HEADLINES
 from journeyman.errors import InputError, MissingExtraError
 from journeyman.learner import ActiveLearner, simulate
+from journeyman.learner.records import Forecast
 from journeyman.report.html import page as html_page
 from journeyman.report.html.page import data_address, picture
 from journeyman.report.learning import comparison_report, figures as learning_figures, learning_report, write_page
@@ -42,6 +43,14 @@ def test_the_report_has_all_sections_and_pictures(grid_page):
     for item in grid_summary().asked:
         assert item.why in page.text
     assert "Taken back, and counted no more: 1 answer." in page.text
+
+
+def test_a_forecast_is_shown_where_there_is_one(grid_page):
+    title = "How many more answers it may take"
+    assert title not in checked_page(grid_page).text
+    forecast = Forecast((3, 5, None), 50)
+    page = checked_page(learning_report(replace(grid_summary(), forecast=forecast)))
+    assert title in page.text and forecast.text() in page.text
 
 
 def test_numbers_in_the_tables_are_those_of_the_summary(grid_page):

@@ -173,6 +173,10 @@ def report(
         typer.Option("--out", "-o", metavar="PAGE", help="Where to write; default: beside the study, ending in .html."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report; default: the name of the study.")] = None,
+    forecast: Annotated[
+        int,
+        typer.Option(metavar="N", help="Also say how many more answers it may take, from N simulations (minutes)."),
+    ] = 0,
     threads: Threads = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the numbers as JSON; write a page only if --out is given.")
@@ -186,7 +190,8 @@ def report(
 
     page = checked_page_path(file.with_suffix(".html") if out is None else out)  # before the work, not after it
     with Study.open(file, num_threads=threads, read_only=True) as study:
-        summary = summarise_learning(study.learner, title or file.stem)
+        found = study.forecast(num_runs=forecast, progress=sys.stderr.isatty()) if forecast else None
+        summary = summarise_learning(study.learner, title or file.stem, forecast=found)
     if not as_json or out is not None:
         write_page(learning_report(summary), page)
         typer.echo(f"Report written to {page}", err=as_json)

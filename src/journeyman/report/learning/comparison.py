@@ -97,7 +97,7 @@ def compare(
                 take(name, step)
     title = f"{world.name}, seed {world.seed}"
     summaries = {
-        name: summarise_learning(learner, title, [turn.true_regret for turn in turns if turn.name == name])
+        name: summarise_learning(learner, title, true_regrets=[turn.true_regret for turn in turns if turn.name == name])
         for name, learner in learners.items()
     }
     is_idle = states_without_preference(world.problem.mdp, summarise_world(world).optimal)

@@ -38,6 +38,7 @@ def learning_record(summary: LearningSummary) -> dict[str, Any]:
             | {"true_regret": summary.true_regrets[i] if summary.true_regrets else None}
             for i, step in enumerate(summary.course)
         ],
+        "forecast": None if summary.forecast is None else summary.forecast.to_record(),
         "apprentice": summary.apprentice.tolist(),
         "certainty": _rows(
             state=certainty.states,

@@ -1,6 +1,6 @@
 """Sections of a report on the questions: what was asked and why, and how the answers changed the belief."""
 
-from journeyman.report.html.page import Markup, folded_table, paragraph, picture, section
+from journeyman.report.html.page import Markup, element, folded_table, paragraph, picture, section
 from journeyman.report.learning.figures import SMALLEST, progress_figure, score_map_figure
 from journeyman.report.learning.sentences import answer_words, change_sentence, goal_sentence, place_words
 from journeyman.report.learning.summary import LearningSummary
@@ -54,6 +54,8 @@ def course_section(summary: LearningSummary) -> Markup:
             caption=LINES,
         ),
         course_table(summary),
+        "" if summary.forecast is None else element("h3", "How many more answers it may take"),
+        "" if summary.forecast is None else paragraph(summary.forecast.text()),
     )
 
 

@@ -12,6 +12,7 @@ from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
 from journeyman.learner import Learner, LearnerSettings, Query, StepRecord
+from journeyman.learner.records import Forecast
 from journeyman.problem import Problem
 from journeyman.report.learning.identifiability import Identifiability, identifiability
 from journeyman.report.posterior.knowledge import (
@@ -52,6 +53,8 @@ class LearningSummary:
         How the belief changed: the learner's history, which begins before any answer.
     true_regrets
         Of the apprentice after each step of the course, where the truth is known; else empty.
+    forecast
+        How many more answers it may take, if somebody asked for it: it takes a while.
     scores
         What the next question would be worth in each state; None if no state may be asked about.
     apprentice
@@ -75,6 +78,7 @@ class LearningSummary:
     num_undone: int
     course: tuple[StepRecord, ...]
     true_regrets: tuple[float, ...]
+    forecast: Forecast | None
     scores: Scores | None
     apprentice: IntArray
     certificate: Certificate
@@ -98,7 +102,9 @@ class LearningSummary:
         return np.asarray(self.posterior.counts.sum(axis=1))
 
 
-def summarise_learning(learner: Learner, name: str, true_regrets: Sequence[float] = ()) -> LearningSummary:
+def summarise_learning(
+    learner: Learner, name: str, *, true_regrets: Sequence[float] = (), forecast: Forecast | None = None
+) -> LearningSummary:
     """Collect what there is to say about a learner; `name` is that of the study or the world, for titles."""
     posterior, settings, course = learner.posterior(), learner.settings, learner.history()
     apprentice, is_finished = learner.apprentice(), learner.is_finished()
@@ -115,6 +121,7 @@ def summarise_learning(learner: Learner, name: str, true_regrets: Sequence[float
         num_undone=sum(step.name == "undo" for step in course),
         course=course,
         true_regrets=tuple(true_regrets),
+        forecast=forecast,
         scores=scores,
         apprentice=apprentice,
         certificate=certificate,
