@@ -58,7 +58,7 @@ def test_the_bound_and_not_the_estimate_decides():
 def test_none_of_twenty_cannot_certify_one_in_twenty():
     certificate = certify(two_actions(mixed(0, 20)), 1.0, 0.05, policy=[0])
     assert (certificate.status, certificate.p_hat) == ("refused", 0.0)
-    assert "20 effective samples could not show a chance of at most 5%" in certificate.reasons[0]
+    assert "20 effective samples could not show a chance of at most 5 %" in certificate.reasons[0]
     assert "it takes 59 effective ones" in certificate.advice[0]
     assert certify(two_actions(mixed(0, 59)), 1.0, 0.05, policy=[0]).holds
     assert not certify(two_actions(mixed(0, 58)), 1.0, 0.05, policy=[0]).holds
@@ -77,7 +77,7 @@ def test_bad_diagnostics_are_refused():
 def test_all_weight_on_one_sample_is_refused(policy):
     certificate = certify(two_actions(mixed(0, 100), np.r_[1.0, np.zeros(99)]), 1.0, 0.1, policy=policy)
     assert certificate.status == "refused"
-    assert "one sample has 100% of the weight" in " ".join(certificate.reasons)
+    assert "one sample has 100 % of the weight" in " ".join(certificate.reasons)
 
 
 def test_a_single_sample_is_refused():
@@ -245,8 +245,8 @@ def test_text_says_what_matters():
     assert text.startswith(
         "The certificate HOLDS.\nThe policy loses less than 1 of the expected return from the initial"
     )
-    assert "with a probability of at least 90%" in " ".join(text.split())
-    assert "about 0.5%" in text
+    assert "with a probability of at least 90 %" in " ".join(text.split())
+    assert "about 0.5 %" in text
     assert "beta = 1" in text
     scoped = certify(two_actions(mixed(1, 199)), 1.0, 0.1, policy=[0], scope="every_state").text()
     assert "from every state it may start in" in " ".join(scoped.split())

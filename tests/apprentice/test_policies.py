@@ -6,7 +6,7 @@ from apprentice.random_posteriors import all_policies, posterior_over, random_po
 from apprentice.test_regret import prior_of
 
 from journeyman.apprentice import APPRENTICES, expected_return, least_risky, most_likely_optimal, regrets
-from journeyman.apprentice.least_risky import candidate_policies, return_changes, risk_of
+from journeyman.apprentice.policies import candidate_policies, return_changes, risk_of
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP, evaluate_policy
 

@@ -21,8 +21,7 @@ import math
 from typing import Any, NamedTuple
 
 from journeyman.apprentice.policies import checked_epsilon
-from journeyman.apprentice.verdict import checked_share
-from journeyman.checks import positive, real_number, whole_number
+from journeyman.checks import positive, real_number, share, whole_number
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.validation import checked_discount
@@ -56,7 +55,7 @@ def eig_min(
         Largest discounted number of steps of an episode, the sum of nu; default 1 / (1 - discount).
     """
     _check_sizes(num_states, num_actions)
-    delta = checked_share(delta, "delta", "It is the chance of failure you accept.")
+    delta = share(delta, "delta", "It is the chance of failure you accept.")
     count = num_states if support is None else checked_support(support, num_states)
     longest = 1.0 / (1.0 - checked_discount(discount))
     steps = longest if visits is None else checked_visits(visits, longest)

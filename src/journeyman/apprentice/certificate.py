@@ -20,7 +20,8 @@ from journeyman.apprentice.failures import StateContribution, checked_scope, fai
 from journeyman.apprentice.policies import APPRENTICES, checked_epsilon
 from journeyman.apprentice.sample_sets import SampleSet, halves, sample_set
 from journeyman.apprentice.sensitivity import ExpertSensitivity, expert_sensitivity
-from journeyman.apprentice.verdict import Claim, Estimate, assumptions, checked_share, verdict_of
+from journeyman.apprentice.verdict import Claim, Estimate, assumptions, verdict_of
+from journeyman.checks import share
 from journeyman.inference.kernels import SLACK
 from journeyman.inference.posterior import Posterior, checked_posterior, weighted_quantile
 from journeyman.types import AnyArray, read_only
@@ -74,7 +75,7 @@ class Certificate:
         return self.status == "holds"
 
     def text(self) -> str:
-        """Return the certificate in words, for people who are no experts."""
+        """Return the certificate in words, for readers who know no statistics."""
         return certificate_text(self)
 
     def to_record(self) -> dict[str, Any]:
@@ -129,8 +130,8 @@ def certify(
     A Certificate, which holds only if `upper_bound` is at most delta. It never raises because samples are bad: then it
     is refused, with the reason.
     """
-    epsilon, delta = checked_epsilon(epsilon), checked_share(delta, "delta", "It is the chance of failure you accept.")
-    confidence = checked_share(confidence, "confidence", "0.95 is usual.")
+    epsilon, delta = checked_epsilon(epsilon), share(delta, "delta", "It is the chance of failure you accept.")
+    confidence = share(confidence, "confidence", "0.95 is usual.")
     checked_scope(scope)
     choice = APPRENTICES.find(apprentice)
     samples = sample_set(checked_posterior(posterior))

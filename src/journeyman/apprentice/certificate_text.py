@@ -1,9 +1,9 @@
-"""A certificate in words, for people who are no experts."""
+"""A certificate in words, for readers who know no statistics."""
 
 import textwrap
 from typing import TYPE_CHECKING
 
-from journeyman.apprentice.verdict import percent
+from journeyman.wording import percent
 
 if TYPE_CHECKING:
     from journeyman.apprentice.certificate import Certificate
@@ -33,7 +33,7 @@ def certificate_text(certificate: "Certificate", width: int = WIDTH) -> str:
 
 def claim_sentence(certificate: "Certificate") -> str:
     """Return what the certificate says, or would say if it held."""
-    sure = percent(1.0 - certificate.delta)
+    sure = percent(1.0 - certificate.delta, 3)
     start = "from the initial states" if certificate.scope == "initial" else "from every state it may start in"
     subject = "The policy loses" if certificate.holds else "It would say: the policy loses"
     return (
@@ -48,10 +48,10 @@ def number_sentences(certificate: "Certificate") -> list[str]:
     event = f"losing {c.epsilon:.4g} or more"
     if c.scope == "every_state":
         event = "a choice in some state that costs so much that this could add up"
-    how = f"at {percent(c.confidence)} confidence" if c.effective_size is not None else "computed exactly"
+    how = f"at {percent(c.confidence, 3)} confidence" if c.effective_size is not None else "computed exactly"
     lines = [
-        f"Chance of {event}: about {percent(c.p_hat)}, and at most {percent(c.upper_bound)} ({how}). "
-        f"The limit is {percent(c.delta)}."
+        f"Chance of {event}: about {percent(c.p_hat, 3)}, and at most {percent(c.upper_bound, 3)} ({how}). "
+        f"The limit is {percent(c.delta, 3)}."
     ]
     if c.effective_size is not None:
         lines.append(
@@ -59,14 +59,14 @@ def number_sentences(certificate: "Certificate") -> list[str]:
             f"(limited by {c.effective_size_source})."
         )
     where = "the initial states" if c.scope == "initial" else "the worst state"
-    parts = ", ".join(f"{value:.3g} in {percent(level)}" for level, value in c.regret_quantiles)
+    parts = ", ".join(f"{value:.3g} in {percent(level, 3)}" for level, value in c.regret_quantiles)
     lines.append(f"Regret from {where}: {c.mean_regret:.3g} on average; at most {parts} of the cases.")
     if c.top_states:
         what = "adds" if c.scope == "initial" else "has"
         names = ", ".join(f"{state.name} ({what} {state.regret:.3g})" for state in c.top_states)
         lines.append(f"States that matter most: {names}.")
     for entry in c.sensitivity:
-        says = "unknown, too few samples fit" if entry.chance is None else f"about {percent(entry.chance)}"
+        says = "unknown, too few samples fit" if entry.chance is None else f"about {percent(entry.chance, 3)}"
         lines.append(f"If the expert had {entry.expert}, the chance would be {says}.")
     if c.policy_source != "given":
         lines.append(

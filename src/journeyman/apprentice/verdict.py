@@ -6,11 +6,10 @@ import numpy as np
 
 from journeyman.apprentice.effective_size import size_needed, upper_bound
 from journeyman.apprentice.failures import StateContribution
-from journeyman.checks import real_number
-from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior, weighted_quantile
 from journeyman.problem import Problem
 from journeyman.types import FloatArray
+from journeyman.wording import percent
 
 MAX_SINGLE_WEIGHT = 0.99
 MIN_ACCURACY = 10.0  # times the numerical error that epsilon must be
@@ -67,17 +66,15 @@ def verdict_of(
         return Verdict("holds")
     if estimate.size is not None and estimate.chance <= claim.delta:
         return _undecided(estimate.chance, estimate.bound, estimate.size, claim)
-    return Verdict(
-        "fails",
-        (f"the estimated chance of failure, {percent(estimate.chance)}, is above the limit of {percent(claim.delta)}",),
-        failure_advice(posterior, regret, top_states, claim),
-    )
+    chance, limit = percent(estimate.chance, 3), percent(claim.delta, 3)
+    reason = f"the estimated chance of failure, {chance}, is above the limit of {limit}"
+    return Verdict("fails", (reason,), failure_advice(posterior, regret, top_states, claim))
 
 
 def _undecided(chance: float, bound: float, size: float, claim: Claim) -> Verdict:
     reason = (
-        f"the estimated chance of failure, {percent(chance)}, is within the limit of {percent(claim.delta)}, but with "
-        f"{size:.0f} effective samples it could be up to {percent(bound)}"
+        f"the estimated chance of failure, {percent(chance, 3)}, is within the limit of {percent(claim.delta, 3)}, but "
+        f"with {size:.0f} effective samples it could be up to {percent(bound, 3)}"
     )
     needed = size_needed(chance, claim.delta, claim.confidence)
     if needed <= MAX_FACTOR * size:
@@ -109,14 +106,14 @@ def refusal_of(posterior: Posterior, estimate: Estimate, claim: Claim, doubts: t
         least = upper_bound(0.0, size, claim.confidence)
         if largest > MAX_SINGLE_WEIGHT:
             reasons.append(
-                f"one sample has {percent(largest)} of the weight: nothing is known of what else may be true"
+                f"one sample has {percent(largest, 3)} of the weight: nothing is known of what else may be true"
             )
             advice.append("use more samples, and check that beta fits the expert and that the prior covers the truth")
         elif least > claim.delta:
             needed = size_needed(0.0, claim.delta, claim.confidence)
             reasons.append(
-                f"{size:.3g} effective samples could not show a chance of at most {percent(claim.delta)}: even if the "
-                f"policy failed under none of them, the chance could be {percent(least)}"
+                f"{size:.3g} effective samples could not show a chance of at most {percent(claim.delta, 3)}: even if "
+                f"the policy failed under none of them, the chance could be {percent(least, 3)}"
             )
             advice.append(
                 f"draw at least {int(np.ceil(needed / size))} times as many samples: it takes {np.ceil(needed):.0f} "
@@ -149,16 +146,3 @@ def assumptions(problem: Problem) -> tuple[str, ...]:
         problem.expert.assumption(),
         "the reward has the assumed form, and was as likely as the prior says before any demonstration",
     )
-
-
-def checked_share(value: float, what: str, advice: str) -> float:
-    """Return a number that lies strictly between 0 and 1."""
-    share = real_number(value, what)
-    if not 0.0 < share < 1.0:
-        raise InputError(f"{what} must lie strictly between 0 and 1, got {share}. {advice}")
-    return share
-
-
-def percent(share: float) -> str:
-    """Return a share in percent, with three digits."""
-    return f"{100.0 * share:.3g}%"

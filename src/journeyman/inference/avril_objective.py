@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from journeyman.experts import Boltzmann
 from journeyman.problem import Problem
@@ -120,10 +119,8 @@ def avril_objective(problem: Problem, counts: IntArray, td_weight: float) -> Avr
     term ties down would explain any data at no cost. Each parameter's terms weigh `td_weight` together.
     """
     mdp, model = problem.mdp, problem.reward_model
-    rows = mdp.rows
-    shape = (mdp.num_states * mdp.num_actions, mdp.num_states)
-    transitions: Any = sparse.csr_array((rows.probabilities, rows.next_states, rows.indptr), shape=shape)
-    pairs = np.arange(shape[0])
+    transitions = mdp.transition_matrix
+    pairs = np.arange(mdp.num_states * mdp.num_actions)
     owner = pairs // mdp.num_actions if model.is_state_only else pairs
     is_tied = mdp.available & mdp.reachable(np.flatnonzero(counts.any(axis=1)))[:, None]
     num_terms = np.bincount(owner[is_tied.ravel()], minlength=model.num_parameters)

@@ -1,7 +1,6 @@
 """Value space: which x belongs to which reward, and the planes on which actions tie."""
 
 from collections import defaultdict
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -92,8 +91,7 @@ def mixing_of(problem: Problem) -> FloatArray:
     rng = np.random.default_rng(0)  # a matter of tuning, the same for every seed
     policies = solve_batch(mdp, problem.reward_model.reward(prior.sample(rng, NUM_PILOTS)), num_threads=1).policy
     average = np.stack([(policies == a).mean(axis=0) for a in range(mdp.num_actions)], axis=1)
-    entries = (mdp.rows.probabilities, mdp.rows.next_states, mdp.rows.indptr)
-    rows: Any = mdp.discount * sparse.csr_array(entries, shape=(num_rows, mdp.num_states))
+    rows = mdp.discount * mdp.transition_matrix
     states = np.repeat(np.arange(mdp.num_states), mdp.num_actions)
     choice = sparse.csr_array((average.ravel(), (states, np.arange(num_rows))), shape=(mdp.num_states, num_rows))
     inverse = np.linalg.inv(np.eye(mdp.num_states) - (choice @ rows).toarray())

@@ -7,7 +7,7 @@ import numpy as np
 
 from journeyman.demonstrations import Demonstration
 from journeyman.inference import Posterior
-from journeyman.mdp import FiniteMDP, evaluate_policy, solve
+from journeyman.mdp import FiniteMDP, evaluate_policy
 from journeyman.report.posterior.knowledge import LEVEL, ParameterKnowledge, parameter_knowledge
 from journeyman.report.world.summary import without_nonfinite
 from journeyman.types import BoolArray
@@ -62,7 +62,7 @@ def summarise_posterior(
 ) -> PosteriorSummary:
     """Compare a posterior with the true reward of its world."""
     mdp, expert = world.problem.mdp, world.expert
-    policy = solve(mdp, posterior.mean_reward()).policy
+    policy = posterior.mean_solution.policy
     return PosteriorSummary(
         world=world,
         demonstrations=demonstrations,
