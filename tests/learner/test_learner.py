@@ -199,8 +199,10 @@ def test_errors_leave_the_learner_unchanged(mistake):
 
 
 def test_a_failing_sampler_leaves_the_learner_unchanged(monkeypatch):
+    from dataclasses import replace
+
     from journeyman.errors import InferenceError
-    from journeyman.inference import smc
+    from journeyman.inference import INFERENCE
 
     world = grid_world()
     learner = told(grid_learner(), world, 1)
@@ -210,7 +212,9 @@ def test_a_failing_sampler_leaves_the_learner_unchanged(monkeypatch):
     def fail(*arguments, **options):
         raise InferenceError("no luck")
 
-    monkeypatch.setattr(smc, "advance", fail)
+    method = INFERENCE["smc"]
+    failing = replace(method, incremental=method.incremental._replace(advance_fn=fail))
+    monkeypatch.setitem(INFERENCE._entries, "smc", failing)
     with pytest.raises(InferenceError):
         learner.tell(query, 0)
     assert fingerprint(learner) == before

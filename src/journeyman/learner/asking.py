@@ -117,6 +117,6 @@ def _askable(posterior: Posterior, abandoned: frozenset[int]) -> Posterior:
     if not queryable.any():
         raise InputError(
             f"there must be a state left to ask about, got {len(abandoned)} abandoned ones, which are all. "
-            "Attach data instead, or begin anew with more queryable states."
+            "Attach data instead, or start again with more queryable states."
         )
     return replace(posterior, problem=replace(posterior.problem, queryable=queryable))

@@ -1,8 +1,8 @@
 """Belief: the posterior of a learner after some event, and how the next event changes it.
 
 A method that is incremental keeps a state that every answer updates, so that what was known is not computed again. With
-any other method the samples are computed anew from all demonstrations. Either way the belief follows from the problem,
-the settings and the events alone.
+any other method the samples are computed from all demonstrations each time. Either way the belief follows from the
+problem, the settings and the events alone.
 """
 
 from collections.abc import Iterable, Mapping

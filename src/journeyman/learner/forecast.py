@@ -1,4 +1,4 @@
-"""How many more answers it may take: copies of a learner go on against experts drawn from what it believes."""
+"""How many more answers it may take: copies of a learner continue with experts drawn from what it believes."""
 
 from collections.abc import Callable
 

@@ -313,10 +313,10 @@ class ActiveLearner:
         """Return "waiting", "done", "failed" (may be asked again; also after an undo) or "abandoned" (not)."""
         return self._state.ledger.status_of(query)
 
-    # Keeping and going on
+    # Storing and restoring
 
     def snapshot(self) -> dict[str, Any]:
-        """Return arrays by name, and plain data under "state", from which `restore` goes on without replay."""
+        """Return arrays by name, and plain data under "state", from which `restore` continues without replay."""
         return snapshot_of(self._state)
 
     @classmethod

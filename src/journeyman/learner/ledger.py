@@ -109,7 +109,7 @@ def attach_event(
     """Return the event of data that were never asked for, one demonstration or many."""
     listed = as_demonstrations(demonstrations)
     if not listed:
-        raise InputError("attached data must be at least one demonstration, got none. Leave the call out.")
+        raise InputError("attached data must be at least one demonstration, got none. Give one, or a list of them.")
     ledger.problem.counts(listed)
     records = [_signed(item, annotator, None).to_record() for item in listed]
     return ledger.next_event("attach", {"demonstrations": records})

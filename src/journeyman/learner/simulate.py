@@ -36,7 +36,7 @@ class Simulation(NamedTuple):
 def answered_steps(
     learner: Learner, expert: Expert, *, steps: int | None = None, batch_size: int = 1
 ) -> Iterator[Query]:
-    """Ask and tell for ever, or `steps` times; yields each query when its answer has been told.
+    """Ask and tell without end, or `steps` times; yields each query when its answer has been told.
 
     Queries that wait already are answered first, so that a loop can be stopped and continued.
 

@@ -66,8 +66,8 @@ def advance(
 ) -> State:
     """Return the state after the next event.
 
-    A replayed answer is not inferred from anew by methods that compute all from nothing: only the last posterior is
-    needed, and that is computed when it is.
+    In a replay, methods that are not incremental infer nothing: only the last posterior is needed, and it is computed
+    when somebody asks for it.
     """
     ledger = apply_event(state.ledger, event, is_checked=is_checked)
     events = (*state.events, event)

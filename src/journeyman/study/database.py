@@ -107,7 +107,8 @@ def open_file(path: Path, *, is_read_only: bool = False) -> sqlite3.Connection:
         raise StudyError(f"the study must exist, got {str(path)!r}. Check the path, or make one: journeyman study new")
     if path.stat().st_size == 0:
         raise StudyError(
-            f"{str(path)!r} must be a study, got an empty file: its making was interrupted. Delete it and make it anew."
+            f"{str(path)!r} must be a study, got an empty file: it was interrupted while it was made. Delete it, then "
+            "create it again."
         )
     aliases = several_names(path)
     if aliases is not None and (not is_read_only or _has_log(path)):
@@ -123,7 +124,7 @@ def open_file(path: Path, *, is_read_only: bool = False) -> sqlite3.Connection:
 
 def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a file that is no study, or one of a newer version."""
-    with explained(path):
+    with explain_errors(path):
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         has_tables = connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None
@@ -206,7 +207,7 @@ def _use_journal(connection: sqlite3.Connection, path: Path) -> None:
 def _connected(path: Path, *, is_read_only: bool) -> sqlite3.Connection:
     """Return a connection that works; on media that cannot be written at all, one that takes no locks."""
     address = path.resolve().as_uri()
-    with explained(path):
+    with explain_errors(path):
         try:
             return _connection(address, "ro" if is_read_only else "rw")
         except sqlite3.OperationalError:
@@ -237,7 +238,7 @@ def _connection(address: str, mode: str) -> sqlite3.Connection:
 
 def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     """Turn a write-ahead log into a journal, and run the migrations that are missing, each in its own transaction."""
-    with explained(path):
+    with explain_errors(path):
         _use_journal(connection, path)
         while True:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -264,7 +265,7 @@ def _statements(script: str) -> Iterator[str]:
 @contextmanager
 def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
     """Hold the file for writing; commit at the end, or leave everything as it was."""
-    with explained(path):
+    with explain_errors(path):
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -276,7 +277,7 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def explained(path: Path, *, is_reading: bool = False) -> Iterator[None]:
+def explain_errors(path: Path, *, is_reading: bool = False) -> Iterator[None]:
     """Turn errors of SQLite into ones that say what is lost (nothing) and what to do.
 
     With `is_reading`, anything wrong with what is read means that the file is damaged.

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from journeyman.errors import StudyError
-from journeyman.learner import Event, ledger as books
-from journeyman.learner.ledger import Ledger
+from journeyman.learner import Event
+from journeyman.learner.ledger import Ledger, apply_event
 from journeyman.problem import Problem
 from journeyman.study import store
-from journeyman.study.database import explained, transaction
+from journeyman.study.database import explain_errors, transaction
 
 
 class EventLog:
@@ -28,9 +28,9 @@ class EventLog:
 
     def refresh(self) -> None:
         """Read what other processes have written since."""
-        with self.lock, explained(self.path, is_reading=True):
+        with self.lock, explain_errors(self.path, is_reading=True):
             for event, checksum in store.read_events(self._connection, self.ledger.num_events, self._checksum):
-                self.ledger = books.apply_event(self.ledger, event)
+                self.ledger = apply_event(self.ledger, event)
                 self.events.append(event)
                 self._checksum = checksum
 
@@ -48,7 +48,7 @@ class EventLog:
                 event = event_fn()
                 if event is None:
                     return False
-                after = books.apply_event(self.ledger, event, is_checked=True)
+                after = apply_event(self.ledger, event, is_checked=True)
                 checksum = store.append_event(self._connection, event, self._checksum, self.ledger, after)
             # Only now is it kept. Should we be stopped here, it is read as if another process had written it.
             self.ledger, self._checksum = after, checksum
@@ -57,12 +57,12 @@ class EventLog:
 
     def creation(self) -> tuple[str, str]:
         """Return when and by which version the study was made."""
-        with self.lock, explained(self.path):
+        with self.lock, explain_errors(self.path):
             return store.read_creation(self._connection)
 
     def snapshots(self) -> list[tuple[int, dict[str, Any]]]:
         """Return (number of events behind it, snapshot) of those that can be used, newest first."""
-        with self.lock, explained(self.path):
+        with self.lock, explain_errors(self.path):
             return store.read_snapshots(self._connection)
 
     def keep_snapshot(self, num_events: int, snapshot: dict[str, Any]) -> None:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import JourneymanError, StudyError
-from journeyman.learner import Event, LearnerSettings, ledger as books
-from journeyman.learner.ledger import Ledger
+from journeyman.learner import Event, LearnerSettings
+from journeyman.learner.ledger import Ledger, apply_event
 from journeyman.problem import Problem
 from journeyman.study import store
 from journeyman.study.database import create_file, transaction
@@ -105,7 +105,7 @@ def _readable_events(connection: sqlite3.Connection, problem: Problem, losses: l
             if row is None or row[2] != store.checksum_of(checksum, len(events), row[0], row[1]):
                 break
             event = Event(len(events), row[0], json.loads(row[1]))
-            ledger, checksum = books.apply_event(ledger, event), row[2]
+            ledger, checksum = apply_event(ledger, event), row[2]
             events.append(event)
         except (sqlite3.Error, JourneymanError, ValueError, TypeError):
             break
@@ -152,7 +152,7 @@ def _written(path: Path, problem: Problem, settings: LearnerSettings, events: li
         with transaction(connection, path):
             store.write_problem(connection, problem, settings)
             for event in events:
-                after = books.apply_event(ledger, event)
+                after = apply_event(ledger, event)
                 checksum = store.append_event(connection, event, checksum, ledger, after)
                 ledger = after
     finally:

@@ -24,7 +24,7 @@ from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
 from journeyman.learner.records import BELIEF_EVENTS
 from journeyman.problem import Problem
 from journeyman.study import store
-from journeyman.study.database import create_file, explained, open_file, transaction
+from journeyman.study.database import create_file, explain_errors, open_file, transaction
 from journeyman.study.log import EventLog
 from journeyman.study.overview import StudyOverview
 from journeyman.types import IntArray
@@ -44,7 +44,7 @@ class Study:
     def __init__(
         self, connection: sqlite3.Connection, path: Path, *, num_threads: int | None, is_read_only: bool
     ) -> None:
-        with explained(path, is_reading=True):
+        with explain_errors(path, is_reading=True):
             self.problem: Problem = store.read_problem(connection)
             self.settings: LearnerSettings = store.read_settings(connection)
         self.path, self.num_threads = path, num_threads
@@ -92,11 +92,11 @@ class Study:
         with self._lock:
             self._log.check_writable()
             for _ in range(PATIENCE):  # scoring takes time: others may write meanwhile
-                event = self._caught_up().propose_ask(k)
+                event = self._catch_up().propose_ask(k)
                 if self._log.store(partial(self._if_next, event)):
                     break
             else:
-                self._log.store(lambda: self._caught_up_with(self._log.events).propose_ask(k))  # now they wait for us
+                self._log.store(lambda: self._catch_up_with(self._log.events).propose_ask(k))  # now they wait for us
             return self._log.ledger.queries[-k:]
 
     def _if_next(self, event: Event) -> Event | None:
@@ -148,55 +148,55 @@ class Study:
     def learner(self) -> ActiveLearner:
         """The learner behind the study, after all events so far. Look, but do not tell it: that would not be stored."""
         with self._lock:
-            return self._caught_up()
+            return self._catch_up()
 
     def posterior(self) -> Posterior:
         """Return the belief about the reward after all answers so far."""
         with self._lock:  # a thread that tells meanwhile must not change what is computed on
-            return self._caught_up().posterior()
+            return self._catch_up().posterior()
 
     def scores(self) -> Scores:
         """Return the scores of all states, as the next `ask` sees them where no query waits."""
         with self._lock:
-            return self._caught_up().scores()
+            return self._catch_up().scores()
 
     def apprentice(self) -> IntArray:
         """Return the policy `[S]` that we hand out."""
         with self._lock:
-            return self._caught_up().apprentice()
+            return self._catch_up().apprentice()
 
     def certificate(self) -> Certificate:
         """Return what may be said about the apprentice."""
         with self._lock:
-            return self._caught_up().certificate()
+            return self._catch_up().certificate()
 
     def confirmation(self) -> Certificate:
         """Return what a fresh, longer posterior says about the apprentice."""
         with self._lock:
-            return self._caught_up().confirmation()
+            return self._catch_up().confirmation()
 
     def knowledge(self) -> RewardKnowledge:
         """Return how well the reward itself is known, for goal "reward"."""
         with self._lock:
-            return self._caught_up().knowledge()
+            return self._catch_up().knowledge()
 
     def is_finished(self) -> bool:
         """Return whether the goal is reached."""
         with self._lock:
-            return self._caught_up().is_finished()
+            return self._catch_up().is_finished()
 
     def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool = False) -> Forecast:
-        """Return how many more answers it may take until the certificate holds, as in the learner; others may go on."""
+        """Return how many more answers it may take until the certificate holds; others can ask and tell meanwhile."""
         with self._lock:
-            learner = self._caught_up()
+            learner = self._catch_up()
             learner.posterior()
-            copy = self._replayed(list(learner.events), learner.snapshot())
+            copy = self._replay(list(learner.events), learner.snapshot())
         return copy.forecast(num_runs=num_runs, limit=limit, progress=progress)
 
     def history(self) -> tuple[StepRecord, ...]:
         """Return one record for the belief before any answer, and one for each that came in or was taken back."""
         with self._lock:
-            return self._caught_up().history()
+            return self._catch_up().history()
 
     @property
     def ledger(self) -> Ledger:
@@ -275,13 +275,13 @@ class Study:
             self._log.store(lambda: PROPOSALS[name](self._log.ledger, *arguments, **options))
             return self._log.events[-1]
 
-    def _caught_up(self) -> ActiveLearner:
+    def _catch_up(self) -> ActiveLearner:
         """Return the learner after all stored events, with a snapshot kept every few answers."""
         self._log.refresh()
         events = self._log.events
-        learner = self._caught_up_with(events)
+        learner = self._catch_up_with(events)
         unkept = sum(event.name in BELIEF_EVENTS for event in events[self._num_kept :])
-        # What is not computed anew in a replay (numbers of past steps, with such methods) is kept at once.
+        # Methods that are not incremental do not compute the numbers of past steps again: those are kept at once.
         if (
             unkept >= (1 if self.settings.method.incremental is None else SNAPSHOT_EVERY)
             and not self._log.is_in_transaction
@@ -290,29 +290,29 @@ class Study:
                 self.save_snapshot()
         return learner
 
-    def _caught_up_with(self, events: list[Event]) -> ActiveLearner:
-        learner = self._learner if self._learner is not None else self._restored(events)
+    def _catch_up_with(self, events: list[Event]) -> ActiveLearner:
+        learner = self._learner if self._learner is not None else self._restore(events)
         missing = events[len(learner.events) :]
         if len(missing) > 1 and self.settings.method.incremental is None:  # compute the last posterior only
-            learner = self._replayed(events, learner.snapshot())
+            learner = self._replay(events, learner.snapshot())
         else:
             for event in missing:
                 learner.apply(event)
         self._learner = learner
         return learner
 
-    def _restored(self, events: list[Event]) -> ActiveLearner:
+    def _restore(self, events: list[Event]) -> ActiveLearner:
         """Return a learner from the newest snapshot that can be used, or from all events."""
         for number, snapshot in self._log.snapshots():
             try:
-                learner = self._replayed(events, snapshot)
+                learner = self._replay(events, snapshot)
             except InputError:
                 continue  # of another format; events hold everything
             self._num_kept = number
             return learner
-        return self._replayed(events, None)
+        return self._replay(events, None)
 
-    def _replayed(self, events: list[Event], snapshot: dict[str, Any] | None) -> ActiveLearner:
+    def _replay(self, events: list[Event], snapshot: dict[str, Any] | None) -> ActiveLearner:
         return ActiveLearner.restore(self.problem, self.settings, events, snapshot, num_threads=self.num_threads)
 
 

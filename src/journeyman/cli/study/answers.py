@@ -26,10 +26,12 @@ def parse_action(mdp: "FiniteMDP", text: str) -> int:
 def _index(text: str, labels: tuple[str, ...] | None, size: int, what: str) -> int:
     if labels and text in labels:
         return labels.index(text)
-    if text.isdigit() and int(text) < size:
+    if text.isdecimal() and int(text) < size:
         return int(text)
-    known = f"one of {', '.join(labels[:20])}, or " if labels else ""
-    raise InputError(f"{what} must be {known}a number in 0..{size - 1}, got {text!r}. Correct it.")
+    from journeyman.checks import suggestion
+
+    hint = suggestion(text, labels[:20]) if labels else f"Example: {size - 1}."
+    raise InputError(f"{what} must be a label or a number in 0..{size - 1}, got {text!r}. {hint}")
 
 
 def parse_steps(mdp: "FiniteMDP", texts: Sequence[str]) -> tuple[tuple[int, int], ...]:

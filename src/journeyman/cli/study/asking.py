@@ -52,7 +52,7 @@ def new(
     seed: Annotated[int, typer.Option(help="Of the learner, and of the world.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Make the file, and say how to go on."""
+    """Make the file, and say what comes next."""
     from journeyman.study import Study
 
     chosen: dict[str, Any] = dict(
@@ -185,5 +185,5 @@ def undo(
     as_json: AsJson = False,
 ) -> None:
     """Take an answer out of the posterior."""
-    what: int | str = int(answer) if answer.isdigit() else answer
+    what: int | str = int(answer) if answer.isdecimal() else answer
     change(file, "undo", what, as_json, f"Answer {answer} no longer counts.")

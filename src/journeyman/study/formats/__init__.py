@@ -1,11 +1,11 @@
 """Formats of demonstrations: how they leave a study and come into one, by name."""
 
-import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from journeyman.checks import known_name
 from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError
 from journeyman.problem import Problem
@@ -85,11 +85,7 @@ def read_demonstrations(
 def find_format(name: str | None, place: str | Path) -> Format:
     """Return a format by its name, or by the ending of a file."""
     if name is not None:
-        if name not in FORMATS:
-            close = difflib.get_close_matches(str(name), FORMATS, n=1)
-            hint = f"Did you mean {close[0]!r}?" if close else f"Choose from {', '.join(FORMATS)}."
-            raise InputError(f"format must be one that exists, got {name!r}. {hint}")
-        return FORMATS[name]
+        return FORMATS[known_name(name, FORMATS, "format")]
     suffix = Path(place).suffix.lower()
     for chosen in FORMATS.values():
         if chosen.suffix == suffix != "":

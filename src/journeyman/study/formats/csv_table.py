@@ -45,7 +45,9 @@ def read_csv(path: Path) -> tuple[Demonstration, ...]:
     try:
         lines = [(reader.line_num, line) for line in reader if any(line.values())]
     except csv.Error as error:
-        raise InputError(f"{path.name} must be a well-formed table, but: {error}. Correct it.") from None
+        raise InputError(
+            f"{path.name} must be a well-formed table, but: {error}. Save it again as CSV, or fix that line."
+        ) from None
     found: list[Demonstration] = []
     seen: set[str] = set()
     for name, group in groupby(lines, key=lambda entry: entry[1]["demonstration"]):
