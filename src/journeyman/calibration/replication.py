@@ -79,7 +79,7 @@ def stream_seed(seed: int, index: int, stream: Stream) -> int:
 def replicate(spec: CalibrationSpec, index: int) -> Replication:
     """Return replication `index`: determined by the spec and the index alone, but for `seconds`.
 
-    Inference runs on one thread. An InferenceError is recorded, not raised, so that it does not stop the other replications.
+    Inference runs on one thread. An InferenceError is recorded, not raised: it does not stop the other replications.
     """
     whole_number(index, "the index of a replication", 0)
     problem, truth = drawn_truth(spec, index)
