@@ -78,4 +78,7 @@ def number_sentences(certificate: "Certificate") -> list[str]:
 
 def _wrapped(line: str, width: int) -> list[str]:
     indent = "  " if line.startswith("- ") else ""
-    return textwrap.wrap(line, width, subsequent_indent=indent) or [""]
+    whole = line.replace(" %", "\N{NO-BREAK SPACE}%")  # a number keeps its percent sign
+    return [
+        part.replace("\N{NO-BREAK SPACE}%", " %") for part in textwrap.wrap(whole, width, subsequent_indent=indent)
+    ] or [""]

@@ -7,6 +7,7 @@ import numpy as np
 
 from journeyman.checks import whole_number
 from journeyman.mdp import q_values, solve_batch
+from journeyman.mdp.accuracy import accuracy_of
 from journeyman.problem import Problem, beta_of
 from journeyman.types import FloatArray
 
@@ -93,10 +94,9 @@ def explain(problem: Problem, *, num_rewards: int = 200, seed: int = 0) -> Expla
     size = min(whole_number(num_rewards, "num_rewards", 1), max(10, MAX_ENTRIES // (mdp.num_states * mdp.num_actions)))
     theta = problem.prior.sample(np.random.default_rng(seed), size)
     rewards = problem.reward_model.reward(theta)
-    q = q_values(mdp, rewards, solve_batch(mdp, rewards).values)
-    finite = np.where(np.isfinite(q), q, 0.0)
-    margin = TIE_TOLERANCE * (1.0 + np.abs(finite).max(axis=(1, 2)))[:, None, None]
-    is_best = q >= q.max(axis=2, keepdims=True) - margin
+    values = solve_batch(mdp, rewards).values
+    q = q_values(mdp, rewards, values)
+    is_best = q >= q.max(axis=2, keepdims=True) - 2.0 * accuracy_of(mdp, rewards, values).values[:, :, None]
     has_choice = (is_best < mdp.available).any(axis=2)
     asked = problem.queryable & ~mdp.terminal
     chances = (np.exp(problem.expert.log_policy(q)) * is_best).sum(axis=2)[:, asked]
