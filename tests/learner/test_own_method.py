@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from learner.small import grid_world, keys, told
 
-from journeyman.inference import INFERENCE, infer
-from journeyman.inference.methods import Incremental, Method
-from journeyman.inference.smc import Snapshot
+from journeyman.inference import INFERENCE, Incremental, Method, Snapshot, infer
 from journeyman.learner import ActiveLearner
 
 CALLS = []

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from journeyman.demonstrations import Demonstration, action_counts
-from journeyman.inference import infer
+from journeyman.inference import Snapshot, infer
 from journeyman.inference.posterior import Posterior
-from journeyman.inference.smc import Snapshot
 from journeyman.learner.records import BEFORE
 from journeyman.learner.seeding import POSTERIOR, stream_seed
 from journeyman.learner.settings import LearnerSettings

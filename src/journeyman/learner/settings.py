@@ -16,8 +16,7 @@ from journeyman.apprentice.policies import checked_epsilon
 from journeyman.checks import check_options, float_array, one_of, positive, share, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import KINDS
-from journeyman.inference import INFERENCE
-from journeyman.inference.methods import Method
+from journeyman.inference import INFERENCE, Method
 from journeyman.problem import Problem
 
 GOAL_OPTIONS = ("width", "level", "information")
