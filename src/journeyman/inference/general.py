@@ -96,7 +96,8 @@ class GeneralTarget:
         slopes = np.where(np.isneginf(q), 0.0, self.problem.expert.pull_back(q, self.data.counts))
         by_reward = self._reward_gradient(slopes, solution.policy)
         by_theta = np.asarray((self._features.T @ by_reward.T).T)
-        gradient = np.asarray(self.prior.pull_back(positions, by_theta)) - positions
+        with np.errstate(all="ignore"):
+            gradient = np.asarray(self.prior.pull_back(positions, by_theta)) - positions
         log_density[is_bad], gradient[is_bad] = np.nan, np.nan
         return Evaluation(log_density, gradient, solution.values, solution.policy)
 

@@ -1,0 +1,40 @@
+"""An expert model as an author outside the package would write it, by the documented protocol alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from journeyman.experts import Boltzmann
+
+
+@dataclass(frozen=True)
+class Lapsing:
+    """With chance `lapse` any available action, else as a Boltzmann expert."""
+
+    beta: float = 2.0
+    lapse: float = 0.1
+
+    def log_policy(self, q):
+        exists = ~np.isneginf(q)
+        chances = (1.0 - self.lapse) * np.exp(Boltzmann(self.beta).log_policy(q))
+        with np.errstate(divide="ignore"):
+            return np.log(np.where(exists, chances + self.lapse / exists.sum(axis=-1, keepdims=True), 0.0))
+
+    def pull_back(self, q, gradient):
+        careful = Boltzmann(self.beta).log_policy(q)
+        with np.errstate(invalid="ignore"):
+            share = np.where(np.isneginf(q), 0.0, (1.0 - self.lapse) * np.exp(careful - self.log_policy(q)))
+        return Boltzmann(self.beta).pull_back(q, gradient * share)
+
+    def assumption(self):
+        return f"the expert does any action with chance {self.lapse}, else better ones more often (beta {self.beta})"
+
+    def variants(self):
+        return ((f"lapse = {2 * self.lapse:g}", Lapsing(self.beta, 2.0 * self.lapse)),)
+
+    def to_record(self):
+        return {"beta": self.beta, "lapse": self.lapse}
+
+    @classmethod
+    def from_record(cls, record):
+        return cls(**record)
