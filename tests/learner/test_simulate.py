@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from learner.small import FEW, grid_learner, grid_world, keys
 
+from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.experts import Question
-from journeyman.learner import ActiveLearner, simulate
+from journeyman.learner import ActiveLearner, answered_steps, simulate
 from journeyman.mdp import evaluate_policy
 from journeyman.worlds import make_world
 
@@ -131,3 +132,38 @@ def test_goal_reward_has_a_default_width():
     from journeyman.learner.stopping import default_width
 
     assert default_width(make_world("jail", 0).problem, 0.95) == pytest.approx(9.5, rel=0.02)
+
+
+def test_the_loop_yields_each_query_when_it_is_answered():
+    """It answers what waits first, and ends after its steps; the expert may be anything that answers."""
+    world = grid_world()
+    learner = grid_learner()
+    waiting = learner.ask_batch(2)
+    answered = []
+    for query in answered_steps(learner, world.expert, steps=5, batch_size=2):
+        answered.append(query)
+        assert learner.status_of(query) == "done"
+        assert len(learner.demonstrations) == len(answered)
+    assert tuple(answered) == learner.queries
+    assert tuple(answered[:2]) == waiting
+    assert [len(event.payload["queries"]) for event in learner.events if event.name == "ask"] == [2, 2, 1]
+
+    class Stubborn:
+        def demonstrate(self, question):
+            return Demonstration.annotation(question.state, 0, query_id=question.id)
+
+    assert simulate(learner, Stubborn(), 2, progress=False, stop_when_finished=False).num_steps == 2
+    assert [item.steps[0][1] for item in learner.demonstrations[-2:]] == [0, 0]
+
+
+def test_a_study_is_simulated_like_a_learner(tmp_path):
+    from journeyman.study import Study
+
+    world = grid_world()
+    learner = grid_learner()
+    simulate(learner, world.expert, 3, progress=False)
+    with Study.create(tmp_path / "a.study", world.problem, inference_options=FEW, num_threads=1, seed=5) as study:
+        result = simulate(study, world.expert, 3, progress=False)
+        assert result.learner is study
+        assert keys(study.queries) == keys(learner.queries)
+        assert [item.steps for item in study.demonstrations] == [item.steps for item in learner.demonstrations]

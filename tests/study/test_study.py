@@ -199,7 +199,7 @@ def test_other_methods_than_smc(tmp_path):
 
 
 def test_create_checks_before_it_writes(path):
-    with pytest.raises(InputError, match="a study must get settings that it knows, got 'epsilonn'"):
+    with pytest.raises(InputError, match="a study must get options it knows, got 'epsilonn'"):
         Study.create(path, tiny_problem(), epsilonn=1.0)
     with pytest.raises(UnsupportedError):
         Study.create(path, make_world("lopes-two-state").problem, inference="policywalk")

@@ -15,7 +15,7 @@ from typing import Any
 
 from journeyman.acquisition import RewardKnowledge, Scores
 from journeyman.apprentice import Certificate
-from journeyman.checks import whole_number
+from journeyman.checks import check_options, whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, StudyError
 from journeyman.inference.posterior import Posterior
@@ -144,9 +144,8 @@ class Study:
 
     # What is known
 
-    @property
     def learner(self) -> ActiveLearner:
-        """The learner behind the study, after all events so far. Look, but do not tell it: that would not be stored."""
+        """Return the learner behind the study. Look, but do not tell it anything: that would not be stored."""
         with self._lock:
             return self._catch_up()
 
@@ -318,10 +317,7 @@ class Study:
 
 def _known(settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings that exist, without those that are None."""
-    for name in settings:
-        if name not in LearnerSettings.__dataclass_fields__:
-            known = ", ".join(LearnerSettings.__dataclass_fields__)
-            raise InputError(f"a study must get settings that it knows, got {name!r}. It has: {known}.")
+    check_options(settings, LearnerSettings.__dataclass_fields__, "a study")
     return {name: value for name, value in settings.items() if value is not None}
 
 

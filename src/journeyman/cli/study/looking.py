@@ -191,7 +191,7 @@ def report(
     page = checked_page_path(file.with_suffix(".html") if out is None else out)  # before the work, not after it
     with Study.open(file, num_threads=threads, read_only=True) as study:
         found = study.forecast(num_runs=forecast, progress=sys.stderr.isatty()) if forecast else None
-        summary = summarise_learning(study.learner, title or file.stem, forecast=found)
+        summary = summarise_learning(study.learner(), title or file.stem, forecast=found)
     if not as_json or out is not None:
         write_page(learning_report(summary), page)
         typer.echo(f"Report written to {page}", err=as_json)
