@@ -10,9 +10,8 @@ from apprentice.coverage import DELTA, continuous_runs, discrete_runs, grid_runs
 from scipy.stats import binomtest
 
 from journeyman.apprentice import certify, expected_return
-from journeyman.apprentice.effective_size import effective_size_of
+from journeyman.apprentice.effective_size import effective_size_of, sample_set
 from journeyman.apprentice.failures import failures_of
-from journeyman.apprentice.sample_sets import sample_set
 from journeyman.inference import infer
 from journeyman.worlds import make_world
 

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import beta as beta_distribution, binom
 
-from journeyman.apprentice.effective_size import effective_size_of, size_needed, upper_bound
-from journeyman.apprentice.sample_sets import SampleSet, halves, sample_set
+from journeyman.apprentice.effective_size import (
+    SampleSet,
+    effective_size_of,
+    halves,
+    sample_set,
+    size_needed,
+    upper_bound,
+)
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp import FiniteMDP

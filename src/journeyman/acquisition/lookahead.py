@@ -8,8 +8,8 @@ so the expected regret falls by
 
 Rewards are linear in theta, so E[r | x] is the reward of a reweighted mean of theta: one warm-started solve per answer.
 The present policy pi earns the same on average, sum over x of P(x) V^pi(rho; E[r | x]) = V*(rho; E[r]): the gain is
-taken as the average of what pi loses under E[r | x], a sum of immediate regrets that are never negative, and exactly 0
-where no answer changes the policy.
+taken as the average of V*(rho; E[r | x]) - V^pi(rho; E[r | x]), a sum of terms that are never negative, and exactly 0
+where no answer changes the policy: a difference within the rounding of what pi meets counts as none.
 """
 
 from dataclasses import replace
@@ -22,16 +22,14 @@ from journeyman.acquisition.partition import each_sample, packed
 from journeyman.acquisition.policies import kernel_policies, own_weights, state_chunks
 from journeyman.acquisition.scores import Rating, ScoringContext
 from journeyman.acquisition.trajectories import NUM_TREES, grow_from, tree_uniforms
-from journeyman.apprentice.policies import expected_return
-from journeyman.apprentice.regret import regrets
 from journeyman.checks import real_number
 from journeyman.errors import InputError
 from journeyman.inference.posterior import CHUNK_ENTRIES, Posterior
 from journeyman.mdp import occupancy, solve_batch
-from journeyman.mdp.accuracy import losses
 from journeyman.threads import run_chunks
 from journeyman.types import FloatArray, IntArray
 
+ROUNDING = 64 * 2.0**-52  # relative error of a return, per step that counts
 STALL = 0.02  # of the expected regret: a smaller best gain means that no single answer helps
 
 
@@ -46,9 +44,9 @@ class Present(NamedTuple):
 def present_apprentice(posterior: Posterior) -> Present:
     """Return the apprentice of largest expected return."""
     mdp = posterior.problem.mdp
-    policy = expected_return(posterior)
-    expected_regret = float(posterior.weights @ regrets(posterior, policy))
-    return Present(policy, occupancy(mdp, policy), expected_regret)
+    solution = posterior.mean_solution
+    gained = float(posterior.weights @ (posterior.values @ mdp.initial) - mdp.initial @ solution.values)
+    return Present(solution.policy, occupancy(mdp, solution.policy), max(gained, 0.0))
 
 
 def rate_expected_regret(posterior: Posterior, context: ScoringContext) -> Rating:
@@ -153,5 +151,8 @@ def gains_of_means(
             continue
         rewards = model.reward(sums[part] / masses[part, None])
         solution = solve_batch(mdp, rewards, initial_policy=present.policy, num_threads=context.num_threads)
-        gains[part] = losses(mdp, rewards, solution.values, present.policy) @ present.occupancy
+        own = rewards if rewards.ndim == 2 else rewards[:, np.arange(mdp.num_states), present.policy]
+        gain = solution.values @ mdp.initial - own @ present.occupancy
+        sizes = np.abs(solution.values) @ mdp.initial + np.abs(own) @ present.occupancy
+        gains[part] = np.where(gain > ROUNDING / (1.0 - mdp.discount) * sizes, gain, 0.0)
     return gains

@@ -89,8 +89,10 @@ def regret_estimates(posterior: Posterior, policy: ArrayLike) -> Estimates:
 def state_regret_estimates(posterior: Posterior, policy: ArrayLike) -> Estimates:
     """Return regrets from every state `[M, S]` with bounds on their errors."""
     accuracy, step = posterior.accuracy, one_step(posterior, policy)
-    regret, errors = np.split(solve_linear(step.matrix, np.vstack([step.regret, accuracy.local + step.rounding])), 2)
-    errors = accuracy.values + errors + SOLVING / (1.0 - posterior.problem.mdp.discount) * np.abs(regret)
+    largest = (accuracy.local + step.rounding).max(axis=0)  # over samples: one more right side is enough
+    solved = solve_linear(step.matrix, np.vstack([step.regret, largest]))
+    regret, errors = solved[:-1], accuracy.values + solved[-1]
+    errors = errors + SOLVING / (1.0 - posterior.problem.mdp.discount) * np.abs(regret)
     if posterior.problem.mdp.num_states > MAX_FACTORISED_STATES:
         errors += LINEAR_TOLERANCE * (1.0 + regret.max(axis=1, keepdims=True))
     return Estimates(np.maximum(regret, 0.0), errors)

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from journeyman.apprentice.effective_size import effective_size_of
-from journeyman.apprentice.sample_sets import SampleSet
+from journeyman.apprentice.effective_size import SampleSet, effective_size_of
 from journeyman.experts import ExpertModel, as_expert_model
 from journeyman.inference.likelihood import log_likelihoods
 from journeyman.inference.posterior import Posterior

@@ -23,7 +23,7 @@ from journeyman.mdp import kernels
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.solvers import solve_batch
 from journeyman.mdp.validation import ROUNDING
-from journeyman.types import BoolArray, FloatArray, IntArray
+from journeyman.types import BoolArray, FloatArray
 
 MAX_ENTRIES = 4_000_000  # numbers held at once
 WORTH_SHARPENING = 1e-10  # of the usual size of values: a constant bound below it needs not be made smaller
@@ -64,35 +64,21 @@ def accuracy_of(
     return results
 
 
-def losses(mdp: FiniteMDP, rewards: FloatArray, values: FloatArray, policy: IntArray) -> FloatArray:
-    """Return max_a Q(s, a) - Q(s, policy(s)) `[M, S]` for optimal values `[M, S]`: not negative, and 0 within rounding.
-
-    What counts as rounding goes by the numbers in the state itself, as for the policies of `solve`: cheaper than
-    `accuracy_of`, without its guarantee.
-    """
-    batch = rewards[:, :, None] if rewards.ndim == 2 else rewards
-    q, states = _backup(mdp, batch, values), np.arange(mdp.num_states)
-    best, own = q.max(axis=2), q[:, states, policy]
-    sizes = _backup(mdp, np.abs(batch), np.abs(values))[:, states, policy] + np.abs(values)
-    ties = (4.0 * np.abs(best - values) + kernels.TIE * sizes) / (1.0 - mdp.discount)
-    return np.where(best - own <= np.minimum(ties, kernels.LARGEST_TIE * sizes), 0.0, best - own)
-
-
 def _bounds(mdp: FiniteMDP, rewards: FloatArray, values: FloatArray, errors: FloatArray) -> Accuracy:
     contraction = mdp.discount * mdp.max_row_sum * (1.0 + ROUNDING)
-    q = _backup(mdp, rewards, values)
-    sizes = _backup(mdp, np.abs(rewards), np.abs(values)) + np.abs(values)[:, :, None]
-    rounding = np.where(mdp.available, relative_rounding(mdp) * sizes + errors, 0.0)
-    best = q.max(axis=2)
-    residual = np.abs(best - values)
-    widest = (residual + rounding.max(axis=2)).max(axis=1) / (1.0 - contraction)
-    may_be_optimal = q >= best[:, :, None] - 2.0 * widest[:, None, None]
-    local = residual + np.where(may_be_optimal, rounding, 0.0).max(axis=2)
+    q, scale = _backup(mdp, rewards, values), relative_rounding(mdp)
+    sizes = _backup(mdp, np.abs(rewards), np.abs(values))
+    best, own = q.max(axis=2), np.abs(values)
+    residual = np.abs(best - values) + scale * own
+    local = residual + scale * sizes.max(axis=2) + errors.max(axis=2)
+    widest = local.max(axis=1) / (1.0 - contraction)
     bounds = np.repeat(widest[:, None], mdp.num_states, axis=1)
-    usual = np.median(sizes.min(axis=2, where=mdp.available, initial=np.inf), axis=1)
-    uneven = np.flatnonzero(widest > WORTH_SHARPENING * usual)
+    uneven = np.flatnonzero(widest > WORTH_SHARPENING * np.median(own, axis=1))
     if uneven.size:
-        bounds[uneven] = _sharpened(mdp, local[uneven], may_be_optimal[uneven], widest[uneven])
+        may_be_optimal = q[uneven] >= best[uneven, :, None] - 2.0 * widest[uneven, None, None]
+        rounding = np.where(may_be_optimal, scale * sizes[uneven] + errors[uneven], 0.0)
+        local[uneven] = residual[uneven] + rounding.max(axis=2)
+        bounds[uneven] = _sharpened(mdp, local[uneven], may_be_optimal, widest[uneven])
     return Accuracy(best, local, bounds)
 
 
