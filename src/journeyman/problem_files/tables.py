@@ -75,8 +75,7 @@ class TomlTable:
         """Refuse keys that mean nothing here, and suggest what is meant."""
         for key in self.data:
             if key not in known:
-                close = difflib.get_close_matches(key, known, n=1)
-                hint = f"Did you mean {close[0]!r}?" if close else f"It has: {', '.join(known)}."
+                hint = suggestion(key, known, otherwise="It has")
                 raise InputError(
                     f"{self.title} must have keys that it knows, got {key!r} at {self.file.place(self.name, key)}. "
                     f"{hint}"
