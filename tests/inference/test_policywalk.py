@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from journeyman.errors import InferenceError, InputError, MissingExtraError
-from journeyman.inference import infer, kernels, policywalk
+from journeyman.inference import infer, kernels
 from journeyman.inference.nuts import variance_scales
 from journeyman.inference.target import Target
 from journeyman.worlds import make_world
@@ -132,17 +132,8 @@ def test_thinning_keeps_every_second_draw_of_the_same_chain():
     np.testing.assert_array_equal(half.theta, whole.theta[1::2])
 
 
-@pytest.mark.parametrize(
-    ("preset", "num_kept"), [("published-jail", 100), ("published-8x8", 250), ("published-10x10", 500)]
-)
-def test_published_presets(preset, num_kept):
-    settings = policywalk.chain_settings(preset)
-    assert (settings.num_chains, settings.num_warmup, settings.thin) == (1, 100, 2)
-    assert settings.num_draws // settings.thin == num_kept
-
-
-def test_a_preset_runs_and_says_what_it_cannot_know():
-    posterior, _ = run_jail(5, "nuts", preset="published-jail", num_draws=None)
+def test_one_short_chain_says_what_it_cannot_know():
+    posterior, _ = run_jail(5, "nuts", num_chains=1, num_warmup=100, num_draws=200, thin=2, target_accept=0.8)
     assert posterior.chains == (1, 100)
     assert posterior.diagnostics.r_hat is None
     assert any("R-hat is unknown" in warning for warning in posterior.warnings)
@@ -271,8 +262,6 @@ def test_warm_up_tunes_the_step_and_the_scales():
     ("options", "message"),
     [
         ({"sampler": "gibbs"}, "sampler must be one of nuts, hmc, got 'gibbs'"),
-        ({"preset": "published-9x9"}, "Did you mean 'published-8x8'"),
-        ({"preset": "quick"}, "Leave it out for the defaults"),
         ({"num_chains": 0}, "num_chains must be a whole number of at least 1, got 0"),
         ({"num_warmup": 5}, "num_warmup must be a whole number of at least 10, got 5"),
         ({"num_draws": 2.5}, "num_draws must be a whole number"),

@@ -299,8 +299,3 @@ def test_agrees_with_enumeration_where_planes_meet(name):
     exact = infer(problem, answers, "enumerate")
     posterior = infer(problem, answers, "valuewalk", num_draws=2000, seed=1)
     assert errors_off(posterior, exact_like_chains(exact)) < 5  # at most 6 numbers: a chance of 4e-6
-
-
-def test_presets_are_those_of_policywalk():
-    posterior = infer(grid_problem().problem, (), "valuewalk", preset="published-8x8")
-    assert posterior.chains == (1, 250)

@@ -1,12 +1,11 @@
 """What samplers of chains take and give: settings, draws, diagnostics."""
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from journeyman.checks import real_number, whole_number
+from journeyman.checks import share, whole_number
 from journeyman.errors import InferenceError, InputError
 from journeyman.inference.diagnostics import Diagnostics, chain_warnings, summarise_chains
 from journeyman.types import AnyArray, FloatArray
@@ -23,12 +22,6 @@ class ChainSettings(NamedTuple):
 
 
 DEFAULTS = ChainSettings(num_chains=4, num_warmup=300, num_draws=1000, thin=1, target_accept=0.7)
-PUBLISHED = ChainSettings(num_chains=1, num_warmup=100, num_draws=200, thin=2, target_accept=0.8)
-PRESETS = {
-    "published-jail": PUBLISHED,
-    "published-8x8": PUBLISHED._replace(num_draws=500),
-    "published-10x10": PUBLISHED._replace(num_draws=1000),
-}
 
 
 class Chains(NamedTuple):
@@ -51,20 +44,11 @@ def no_start(reason: str) -> InferenceError:
     )
 
 
-def chain_settings(preset: str | None, *changes: Any, defaults: ChainSettings = DEFAULTS) -> ChainSettings:
-    """Return the settings of a preset, or the defaults, all checked; `changes` in their order, None for none."""
-    if preset is not None and preset not in PRESETS:
-        close = difflib.get_close_matches(str(preset), PRESETS, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else "Leave it out for the defaults."
-        raise InputError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}. {hint}")
+def chain_settings(*changes: Any, defaults: ChainSettings = DEFAULTS) -> ChainSettings:
+    """Return the settings, all checked; `changes` in their order, None for the default."""
     given = {name: value for name, value in zip(ChainSettings._fields, changes, strict=False) if value is not None}
-    settings = (defaults if preset is None else PRESETS[preset])._replace(**given)
-    target_accept = real_number(settings.target_accept, "target_accept")
-    if not 0.0 < target_accept < 1.0:
-        raise InputError(
-            f"target_accept must lie strictly between 0 and 1, got {target_accept}. "
-            f"The default is {defaults.target_accept}."
-        )
+    settings = defaults._replace(**given)
+    target_accept = share(settings.target_accept, "target_accept", f"The default is {defaults.target_accept}.")
     checked = ChainSettings(
         whole_number(settings.num_chains, "num_chains", 1),
         whole_number(settings.num_warmup, "num_warmup", 10, "Chains need some draws to find their step."),

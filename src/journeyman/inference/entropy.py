@@ -17,7 +17,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import digamma, entr, gammaln
 
-from journeyman.checks import whole_number
+from journeyman.checks import one_of, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.inference.likelihood import log_likelihoods
 from journeyman.inference.posterior import Posterior
@@ -49,8 +49,7 @@ def posterior_entropy(posterior: Posterior, method: str = "auto") -> Entropy:
     -------
     Nats of the density of theta; for a Discrete prior of the probabilities.
     """
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}. Leave it out for 'auto'.")
+    one_of(method, METHODS, "method", "Leave it out for 'auto'.")
     is_discrete = posterior.problem.prior.is_discrete
     if method == "auto":
         method = _best_method(posterior)

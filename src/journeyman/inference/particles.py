@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from journeyman.checks import real_number, whole_number
+from journeyman.checks import share, whole_number
 from journeyman.errors import InputError
 from journeyman.inference.general import GeneralTarget
 from journeyman.inference.target import Target
@@ -62,8 +62,7 @@ class SMCSettings:
                 f"got {self.num_particles} and {self.chain_length}. Use more particles or shorter chains."
             )
         for name in ("ess_threshold", "stage_ess", "acceptance", "start_correlation", "move_correlation"):
-            if not 0.0 < real_number(getattr(self, name), name) < 1.0:
-                raise InputError(f"{name} must lie strictly between 0 and 1, got {getattr(self, name)}.")
+            share(getattr(self, name), name, f"The default is {getattr(SMCSettings, name)}.")
 
     @property
     def num_chains(self) -> int:

@@ -1,6 +1,5 @@
 """Reading a TOML file so that every complaint names its place: file, table, key and line."""
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from journeyman.checks import suggestion
 from journeyman.errors import InputError
 
 ROOT = ""  # the table of the keys before any [table]
@@ -93,8 +93,7 @@ class TomlTable:
         """Return a word that must be one of the known ones."""
         word = self.require(key, example)
         if word not in known:
-            close = difflib.get_close_matches(str(word), known, n=1)
-            hint = f"Did you mean {close[0]!r}?" if close else f"Example: {example}"
+            hint = suggestion(word, known, otherwise=f"Example: {example}. Choose from")
             raise InputError(
                 f"{key} must be one of {', '.join(known)}, got {word!r} at {self.file.place(self.name, key)}. {hint}"
             )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from journeyman.checks import whole_number
+from journeyman.checks import one_of, whole_number
 from journeyman.errors import InputError
 from journeyman.problem import Problem
 from journeyman.rewards import Normal, PerState
@@ -38,11 +38,7 @@ def random_grid(
     """
     size = whole_number(size, "size", 1, "It counts the rows, and the columns.")
     num_initial = whole_number(num_initial, "num_initial", 0, "0 means uniform over all cells.")
-    if terminals not in TERMINAL_RULES:
-        raise InputError(
-            f"terminals must be one of {', '.join(TERMINAL_RULES)}, got {terminals!r}. "
-            "Use 'independent' where a posterior has to be calibrated."
-        )
+    one_of(terminals, TERMINAL_RULES, "terminals", "Use 'independent' where a posterior has to be calibrated.")
     check_size(size, size)
     num_states = size * size
     prior = Normal(num_states, 0.0, std)

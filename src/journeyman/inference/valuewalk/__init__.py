@@ -65,7 +65,6 @@ def infer_valuewalk(
     progress: bool = False,
     jumps: str = "refract",
     jacobian: bool = True,
-    preset: str | None = None,
     num_chains: int | None = None,
     num_warmup: int | None = None,
     num_draws: int | None = None,
@@ -86,7 +85,7 @@ def infer_valuewalk(
     jacobian
         Whether the change of variables counts. Without it, as in published code, it is **not the posterior**: for
         comparison only, and `warnings` says so.
-    preset, num_chains, num_warmup, num_draws, thin, target_accept
+    num_chains, num_warmup, num_draws, thin, target_accept
         As in `policywalk`, but for a target_accept of 0.8.
 
     Returns
@@ -94,7 +93,7 @@ def infer_valuewalk(
     A Posterior of equally weighted draws, chain after chain, with ESS, R-hat and divergences as diagnostics.
     """
     begin = time.perf_counter()
-    settings = chain_settings(preset, num_chains, num_warmup, num_draws, thin, target_accept, defaults=VALUE_DEFAULTS)
+    settings = chain_settings(num_chains, num_warmup, num_draws, thin, target_accept, defaults=VALUE_DEFAULTS)
     one_of(jumps, JUMPS, "jumps", "Leave it out for 'refract'.")
     if not isinstance(jacobian, bool):
         raise InputError(f"jacobian must be True or False, got {jacobian!r}. Leave it out for True.")
