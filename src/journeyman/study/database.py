@@ -112,7 +112,7 @@ def open_file(path: Path, *, is_read_only: bool = False) -> sqlite3.Connection:
         )
     aliases = several_names(path)
     if aliases is not None and (not is_read_only or _has_log(path)):
-        raise StudyError(f"{aliases} Nothing was changed.")
+        raise StudyError(aliases)
     connection = _connected(path, is_read_only=is_read_only)
     try:
         _check_kind(connection, path)
