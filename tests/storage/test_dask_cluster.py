@@ -1,11 +1,13 @@
 """A Dask cluster as seen from here, without one; tests/experiment/test_dask.py has real ones."""
 
+import os
 from concurrent.futures import CancelledError, Future
 from types import SimpleNamespace
 
 import pytest
 
 from journeyman.errors import InputError
+from journeyman.registry import PLUGINS
 from journeyman.storage.dask_cluster import DaskCluster, OtherVersion, dask_cluster, own_version, remote_task
 
 
@@ -13,6 +15,13 @@ def test_a_dask_worker_of_another_version_is_refused():
     assert remote_task(own_version(), "", len, "abc") == 3
     with pytest.raises(OtherVersion, match=rf"got {own_version()} on a worker and 0.0.0 here. Install the same"):
         remote_task("0.0.0", "", len, "abc")
+
+
+def test_a_worker_has_the_plugins_of_the_process_that_asks_unless_it_has_its_own(monkeypatch):
+    monkeypatch.delenv(PLUGINS, raising=False)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    assert remote_task(own_version(), "mine", lambda: os.environ[PLUGINS]) == "mine"
+    assert remote_task(own_version(), "another", lambda: os.environ[PLUGINS]) == "mine"
 
 
 class Client:
