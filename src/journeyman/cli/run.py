@@ -129,7 +129,7 @@ def instance_of(world: str | None, problem: Path | None, seed: int, options: lis
         raise InputError("--world-set is for worlds, got it with --problem. Change the problem file instead.")
     assert problem is not None
     from journeyman.problem_files import load_problem
-    from journeyman.worlds.streams import world_rng
+    from journeyman.worlds.world import world_rng
 
     loaded = load_problem(problem)
     truth = loaded.prior.sample(world_rng("problem-file", seed), 1)[0]

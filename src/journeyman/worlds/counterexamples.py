@@ -11,8 +11,7 @@ import numpy as np
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete, LinearFeatures, PerStateAction, RewardModel
-from journeyman.worlds.streams import world_rng
-from journeyman.worlds.world import World
+from journeyman.worlds.world import World, world_rng
 
 BANDIT_STATES, BANDIT_ATOMS, BANDIT_GAP = 64, 512, 0.3
 

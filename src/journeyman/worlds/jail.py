@@ -10,8 +10,7 @@ from journeyman.mdp import Grid
 from journeyman.problem import Problem
 from journeyman.rewards import LinearFeatures, Uniform
 from journeyman.worlds.gridworld import MOVES, gridworld
-from journeyman.worlds.streams import world_rng
-from journeyman.worlds.world import World
+from journeyman.worlds.world import World, world_rng
 
 LAYOUT = (
     "G.....",

@@ -8,8 +8,7 @@ from journeyman.problem import Problem
 from journeyman.rewards import Normal, PerState
 from journeyman.types import BoolArray, FloatArray
 from journeyman.worlds.gridworld import check_size, gridworld
-from journeyman.worlds.streams import world_rng
-from journeyman.worlds.world import World
+from journeyman.worlds.world import World, world_rng
 
 TERMINAL_RULES = ("published", "independent")
 

@@ -1,10 +1,12 @@
-"""World: a Problem with its truth, for simulation."""
+"""World: a Problem with its truth, for simulation; and the random stream that it is drawn from."""
 
+import zlib
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from journeyman.checks import whole_number
 from journeyman.experts import SimulatedExpert
 from journeyman.mdp import evaluate_policy
 from journeyman.problem import Problem
@@ -43,3 +45,8 @@ class World:
         loss = float(mdp.initial @ (expert.values - evaluate_policy(mdp, policy, self.reward)))
         finite_q = expert.q[np.isfinite(expert.q)]
         return loss if loss > ROUNDING * (1.0 + float(np.abs(finite_q).max())) else 0.0
+
+
+def world_rng(name: str, seed: int) -> np.random.Generator:
+    """Return the generator of world `name` for `seed`: each has its own, so that worlds never share draws."""
+    return np.random.default_rng([zlib.crc32(name.encode()), whole_number(seed, "seed", 0)])
