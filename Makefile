@@ -2,6 +2,8 @@
 # A stamp in it is older than pyproject.toml when it has to be filled again.
 PYTHON ?= python3
 PYTEST_ARGS ?=
+# A test runs where others of its file do, one process per core; PYTEST_ARGS='-n 0' runs them in this one.
+PYTEST := -m pytest -n auto --dist loadfile --durations=10
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
@@ -12,16 +14,16 @@ BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
 	@echo "Another Python (3.11 or newer): make test PYTHON=python3.13"
-	@echo "Options for pytest:             make test PYTEST_ARGS='-n 2 -k solve'"
+	@echo "Options for pytest:             make test PYTEST_ARGS='-n 0 -k solve'"
 
 demo: .venv/installed  ## Two learners ask a simulated expert; report in journeyman-demo/.
 	$(BIN)/journeyman demo
 
-test: .venv/installed  ## Run the tests that are not marked slow.
-	$(BIN)/python -m pytest -m "not slow" --durations=10 $(PYTEST_ARGS)
+test: .venv/compiled  ## Run the tests that are not marked slow, on all cores.
+	$(BIN)/python $(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
-test-all: .venv/installed  ## Run all tests.
-	$(BIN)/python -m pytest --durations=10 $(PYTEST_ARGS)
+test-all: .venv/compiled  ## Run all tests, on all cores.
+	$(BIN)/python $(PYTEST) $(PYTEST_ARGS)
 
 bench: .venv/installed-bench  ## Run the benchmarks of bench/, one after the other.
 	@set -e; for benchmark in $(BENCHMARKS); do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
@@ -53,6 +55,11 @@ clean:  ## Remove .venv, caches, builds and journeyman-demo/.
 	else $(PYTHON) -m venv --without-pip .venv && $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; fi
 	@$(PIP) install --quiet 'pip>=25.1'  # 25.1: dependency groups
 	@$(PIP) install --quiet --editable '.[all]' --group test
+	@touch $@
+
+# Once, before several processes would each compile the same.
+.venv/compiled: .venv/installed $(shell find src -name kernels.py)
+	$(BIN)/journeyman warmup
 	@touch $@
 
 .venv/installed-bench: .venv/installed

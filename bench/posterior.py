@@ -33,6 +33,7 @@ from _measure import CAN_PIN, CORES, duration, environment, finish, pinned, show
 # isort: split
 import arviz
 import numpy as np
+from numba import njit
 from scipy.stats import t as student_t
 
 from journeyman.demonstrations import Demonstration
@@ -49,6 +50,7 @@ SAMPLERS = ("hmc", "nuts")
 SIDES = (4, 6, 8, 10, 13, 16, 20, 24, 28, 32, 36, 40, 64, 100, 316)
 QUICK_SIDES = (4, 8, 16, 24, 32, 40, 100, 316)
 MAX_DENSE_SIDE = 40
+trajectory = njit(nogil=True, fastmath=kernels.FAST)(kernels.hmc_trajectory.py_func)
 
 Call = Callable[..., Any]  # name of a function of _numpyro_baseline, and its arguments
 
@@ -338,14 +340,15 @@ class Walker:
     def place(self, z: np.ndarray) -> None:
         """Go to z."""
         self.z, self.gradient = z.copy(), np.empty(z.size)
-        self.log_density = kernels.log_density_gradient(
+        self.log_density = self.target.gradient_fn(
             self.target.model, self.target.data, self.work, self.z, self.gradient
         )
 
     def __call__(self) -> None:
         momentum = self.rng.standard_normal(self.z.size)
         z, gradient = np.empty(self.z.size), np.empty(self.z.size)
-        end, energy_change = kernels.hmc_trajectory(
+        end, energy_change = trajectory(
+            self.target.gradient_fn,
             self.target.model,
             self.target.data,
             self.work,

@@ -17,6 +17,7 @@ LAYERS = [
     "extras",
     "threads",
     "storage",
+    "compiling",
     "mdp",
     "rewards",
     "demonstrations",

@@ -208,6 +208,7 @@ def test_hamiltonian_chains_recover_from_numbers_that_are_none():
         momenta[4] = 1e200
         tuning = np.array([np.log(0.01), 0.0, 0.0, 0.0, 0.0, 0.0])
         kernels.hmc_chain(
+            target.gradient_fn,
             target.model,
             target.data,
             work,
@@ -231,7 +232,7 @@ def test_hamiltonian_chains_recover_from_numbers_that_are_none():
 
 
 def test_hamiltonian_chains_that_cannot_start_are_an_error(monkeypatch):
-    def nowhere(model, data, work, z, momenta, *rest):
+    def nowhere(gradient_fn, model, data, work, z, momenta, *rest):
         kept, stats = rest[-2:]
         kept[:], stats[:] = z, np.nan
 

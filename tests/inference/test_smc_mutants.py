@@ -28,27 +28,27 @@ def dropped_jacobian(log_density, gradient, z):
 def moves_with(change):
     """Return a twin of `kernels.move_chains` in plain Python, on a changed log density and gradient."""
 
-    def evaluate(model, data, work, z):
+    def evaluate(gradient_fn, model, data, work, z):
         gradient = np.empty(z.size)
-        return change(kernels.log_density_gradient(model, data, work, z, gradient), gradient, z)
+        return change(gradient_fn(model, data, work, z, gradient), gradient, z)
 
     def move_chains(
-        model, data, work, positions, values, policies, momenta, uniforms, scales, stretch, steps, num_steps,
-        kept_positions, kept_values, kept_policies, acceptance,
+        gradient_fn, model, data, work, positions, values, policies, momenta, uniforms, scales, stretch, steps,
+        num_steps, kept_positions, kept_values, kept_policies, acceptance,
     ):  # fmt: skip
         widen = np.eye(stretch.size) + np.outer(stretch, stretch)
         for c, m in np.ndindex(uniforms.shape):
             if m == 0:
                 work.pi[:], work.num_updates[0] = policies[c], -1
                 z = positions[c]
-                log_density, gradient = evaluate(model, data, work, z)
+                log_density, gradient = evaluate(gradient_fn, model, data, work, z)
                 state = work.V.copy(), work.pi.copy()
             z_new, log_new, gradient_new, p = z.copy(), log_density, gradient, momenta[c, m].copy()
             energy = 0.5 * p @ p - log_density
             for _ in range(num_steps[c, m]):
                 p = p + 0.5 * steps[c, m] * widen @ (scales * gradient_new)
                 z_new = z_new + steps[c, m] * scales * (widen @ p)
-                log_new, gradient_new = evaluate(model, data, work, z_new)
+                log_new, gradient_new = evaluate(gradient_fn, model, data, work, z_new)
                 p = p + 0.5 * steps[c, m] * widen @ (scales * gradient_new)
             acceptance[c, m] = np.exp(min(0.0, energy - 0.5 * p @ p + log_new))
             if uniforms[c, m] < acceptance[c, m]:

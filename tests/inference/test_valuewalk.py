@@ -42,7 +42,7 @@ def put_at(walk, x):
     """Make the walk's policy greedy at x, with its inverse, and return density and gradient."""
     model, space = walk.target.model, walk.space
     kernels.set_greedy(model, space, walk.memory, x, walk.work.pi)
-    invert(model, walk.work)
+    invert.py_func(model, walk.work)
     gradient = np.empty(x.size)
     value = kernels.value_density_gradient(model, walk.target.data, space, walk.work, walk.memory, x, gradient)
     return value, gradient

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from mdp import twins
 from mdp.random_mdps import varied_mdps
+from numba import njit
 
 from journeyman.mdp import FiniteMDP, kernels, solve
 from journeyman.mdp.ordering import band_order
@@ -15,6 +16,17 @@ from journeyman.mdp.rows import Rows
 from journeyman.mdp.shared_rows import shared_rows
 
 CASES = 25
+
+
+def compiled(helper):
+    """Return a helper, which is only inlined into kernels, as a function of its own."""
+    return njit(fastmath=kernels.FAST)(helper.py_func)
+
+
+backup, improve = compiled(kernels.backup), compiled(kernels.improve)
+choose_lowest_optimal, solve_banded = compiled(kernels.choose_lowest_optimal), compiled(kernels.solve_banded)
+sweep_one, sweep_lanes = compiled(kernels.sweep_one), compiled(kernels.sweep_lanes)
+policy_sweep = compiled(kernels.policy_sweep)
 
 
 def cases(seed, count=CASES):
@@ -53,7 +65,7 @@ def test_backup():
         reward, V = random_reward(rng, mdp), rng.normal(size=mdp.num_states)
         expected = twins.q_values(P, available, mdp.discount, reward, V)
         for s, a in np.argwhere(available):
-            actual = kernels.backup(s, a, *packed(order), mdp.num_actions, mdp.discount, reward, V)
+            actual = backup(s, a, *packed(order), mdp.num_actions, mdp.discount, reward, V)
             assert actual == pytest.approx(expected[s, a], abs=1e-12)
 
 
@@ -71,7 +83,7 @@ def test_improve_changes_exactly_where_another_action_is_better():
         reward, V = random_reward(rng, mdp), rng.normal(size=mdp.num_states)
         start = np.array([rng.choice(np.flatnonzero(mask)) for mask in available])
         pi, Q = start.copy(), np.full(available.shape, np.nan)
-        num_changes, residual, largest = kernels.improve(*split(order), available, reward, V, pi, Q, 0.0)
+        num_changes, residual, largest = improve(*split(order), available, reward, V, pi, Q, 0.0)
         expected = twins.q_values(P, available, mdp.discount, reward, V)
         here = np.arange(mdp.num_states)
         assert_near(Q[available], expected[available])
@@ -89,7 +101,7 @@ def test_improve_leaves_a_policy_that_is_best_up_to_rounding():
     common, extra, _ = shared_rows(rows, available, 0.9)
     pi, Q = np.array([0]), np.empty((1, 2))
     reward = np.array([[1.0, 1.0 + 4e-14]])
-    num_changes, *_ = kernels.improve(*common, *extra, available, reward, np.array([10.0]), pi, Q, 0.0)
+    num_changes, *_ = improve(*common, *extra, available, reward, np.array([10.0]), pi, Q, 0.0)
     assert (num_changes, pi[0]) == (0, 0)
 
 
@@ -98,7 +110,7 @@ def test_choose_lowest_optimal():
         noise = 1e-15 * rng.random(available.shape)
         Q = np.where(available, rng.integers(0, 3, size=available.shape) + noise, -np.inf)
         pi, V, reward = np.full(mdp.num_states, -1), Q.max(axis=1), np.ones_like(random_reward(rng, mdp))
-        kernels.choose_lowest_optimal(*split(order), available, reward, V, Q, 10.0, pi)
+        choose_lowest_optimal(*split(order), available, reward, V, Q, 10.0, pi)
         np.testing.assert_array_equal(pi, twins.lowest_optimal(Q))
 
 
@@ -115,7 +127,7 @@ def test_sweep_one(is_backward):
     for rng, mdp, P, available, order in cases(5):
         reward, start = random_reward(rng, mdp), rng.normal(size=mdp.num_states)
         V = start.copy()
-        change = kernels.sweep_one(*split_off_diagonal(order), available, reward, V, is_backward)
+        change = sweep_one(*split_off_diagonal(order), available, reward, V, is_backward)
         expected = twins.gauss_seidel_sweep(P, available, mdp.discount, reward, start, is_backward)
         assert_near(V, expected)
         assert change == pytest.approx(np.abs(expected - start).max(), abs=1e-10 * (1 + np.abs(expected).max()))
@@ -129,7 +141,7 @@ def test_sweep_lanes(is_backward):
         V = start.T.copy()
         lanes = np.ascontiguousarray(np.moveaxis(rewards, 0, -1))
         shared, q, best, change = np.empty((4, num_lanes))
-        kernels.sweep_lanes(*split_off_diagonal(order), available, lanes, V, is_backward, shared, q, best, change)
+        sweep_lanes(*split_off_diagonal(order), available, lanes, V, is_backward, shared, q, best, change)
         for m in range(num_lanes):
             expected = twins.gauss_seidel_sweep(P, available, mdp.discount, rewards[m], start[m], is_backward)
             assert_near(V[:, m], expected)
@@ -186,7 +198,7 @@ def test_solve_banded():
         pi = np.array([rng.choice(np.flatnonzero(mask)) for mask in available])
         V, band = np.empty(mdp.num_states), np.full((mdp.num_states, order.lower + 1 + order.upper), np.nan)
         arguments = (mdp.num_actions, mdp.discount, reward, pi, order.lower, order.upper, band, V)
-        kernels.solve_banded(*packed(order), *arguments)
+        solve_banded(*packed(order), *arguments)
         assert_near(V, twins.policy_value(P, mdp.discount, reward, pi))
 
 
@@ -224,7 +236,7 @@ def test_policy_sweep(is_backward):
         P_pi, *rows = policy_rows(P, np.argmax(available, axis=1), mdp.discount)
         reward, start = rng.normal(size=mdp.num_states), rng.normal(size=mdp.num_states)
         V, expected = start.copy(), start.copy()
-        change = kernels.policy_sweep(*rows, reward, V, is_backward)
+        change = policy_sweep(*rows, reward, V, is_backward)
         for s in range(mdp.num_states)[:: -1 if is_backward else 1]:
             expected[s] = reward[s] + P_pi[s] @ expected
         assert_near(V, expected)

@@ -7,12 +7,23 @@ policies, w `[M]` weights. Samples are sorted into classes, labelled from 0; wit
 import numpy as np
 from numba import njit
 
+from journeyman.compiling import CACHE
+
 # Arithmetic is exact to the letter (no fastmath): what a compiler may reorder depends on what was compiled before, and
 # a learner promises the same queries in every process, also in one that loads compiled code from the cache.
+kernel = njit(cache=CACHE, nogil=True, fastmath=False, no_cfunc_wrapper=True)
+helper = njit(cache=CACHE, nogil=True, fastmath=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 NEGLIGIBLE = 1e-300  # mass whose entropy does not count; the reciprocal of much less is infinite
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@helper
+def assign(target, source):
+    """Set target `[n]` to source. Written out: for target[:] = source numba compiles an error message, for seconds."""
+    for i in range(target.size):
+        target[i] = source[i]
+
+
+@helper
 def entropy_of(masses, total):
     """Return total times the entropy of masses / total, for masses that sum to `total`."""
     value = 0.0
@@ -22,7 +33,7 @@ def entropy_of(masses, total):
     return value
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@helper
 def predict(P, w, mean):
     """Fill mean `[A]` with the average policy of one state, P `[A, M]`, for weights that sum to one."""
     for a in range(P.shape[0]):
@@ -38,7 +49,7 @@ def predict(P, w, mean):
         mean[a] = (first + second) + (third + fourth)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel
 def expected_information(P, H, w, labels, is_identity, mean, sums):
     """Return what one action in a state tells about the class, in nats: H(mean) - sum over classes of W_c H(mean_c).
 
@@ -63,7 +74,7 @@ def expected_information(P, H, w, labels, is_identity, mean, sums):
     return max(entropy_of(mean, 1.0) - remaining, 0.0)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel
 def state_information(P, H, weights, chances, labels, num_labels, is_identity, out):
     """Fill out `[S]`: `expected_information` of each state, averaged over histories.
 
@@ -78,7 +89,7 @@ def state_information(P, H, weights, chances, labels, num_labels, is_identity, o
             out[s] += chances[k] * expected_information(P[s], H[s], weights[k], labels[row], is_identity, mean, sums)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel
 def draw(masses, uniform):
     """Return the index at which the cumulative sum of `masses` passes `uniform` times their total; never a zero one."""
     goal = uniform * masses.sum()
@@ -93,7 +104,7 @@ def draw(masses, uniform):
     return last
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel
 def draw_next(s, a, indptr, next_states, probabilities, num_actions, uniform):
     """Return the next state of doing a in s, or -1 if the episode ends; rounding in a sum never ends one."""
     row = s * num_actions + a
@@ -105,7 +116,7 @@ def draw_next(s, a, indptr, next_states, probabilities, num_actions, uniform):
     return next_states[indptr[row + 1] - 1] if total > 1.0 - 1e-12 else -1
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@helper
 def class_prediction(P, w, labels, is_identity, i, a):
     """Return the chance of action a given the class of sample i."""
     if is_identity:
@@ -118,7 +129,7 @@ def class_prediction(P, w, labels, is_identity, i, a):
     return total / mass
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel
 def walk(
     P, labels, is_identity, root, indptr, next_states, probabilities, terminal, start, length, uniforms, is_factorised,
     out,
@@ -132,7 +143,7 @@ def walk(
     num_actions = P.shape[1]
     mean, w = np.empty(num_actions), np.empty(root.size)
     for n in range(uniforms.shape[0]):
-        w[:] = root
+        assign(w, root)
         i = draw(w, uniforms[n, 0])
         s = start
         out[n] = 0.0
@@ -148,14 +159,14 @@ def walk(
             s = draw_next(s, a, indptr, next_states, probabilities, num_actions, uniforms[n, 2 + 2 * t])
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@helper
 def reweight(likelihood, w, total, out):
     """Fill out `[M]` with the weights after an answer: w times its likelihood, over its chance `total`."""
     for m in range(w.size):
         out[m] = w[m] * likelihood[m] / total
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@helper
 def branch(P, w, mean, s, count, uniform, is_last, indptr, next_states, probabilities, counts, states, weights, first):
     """Share `count` walks in state s among its actions and next states, systematically; return the end of the branches.
 
@@ -183,7 +194,7 @@ def branch(P, w, mean, s, count, uniform, is_last, indptr, next_states, probabil
                 if k == begin:
                     reweight(P[a], w, mean[a], weights[k])
                 else:
-                    weights[k] = weights[begin]
+                    assign(weights[k], weights[begin])
                 passed = upto
                 k += 1
     if k > first:
@@ -191,7 +202,7 @@ def branch(P, w, mean, s, count, uniform, is_last, indptr, next_states, probabil
     return k
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel
 def grow(
     P, H, labels, num_labels, is_identity, root, indptr, next_states, probabilities, terminal, start, length, uniforms,
     end_weights, end_counts,
@@ -207,7 +218,8 @@ def grow(
     weights, following = np.empty((num_walks, root.size)), np.empty((num_walks, root.size))
     states, next_nodes = np.empty(num_walks, np.int64), np.empty(num_walks, np.int64)
     counts, next_counts = np.empty(num_walks, np.int64), np.empty(num_walks, np.int64)
-    weights[0], states[0], counts[0] = root, start, num_walks
+    assign(weights[0], root)
+    states[0], counts[0] = start, num_walks
     num_nodes, num_ends, total = 1, 0, 0.0
     for t in range(length + 1):
         grown = 0
@@ -215,7 +227,8 @@ def grow(
             s = states[k]
             if t == length or s < 0 or terminal[s]:
                 if keeps_ends:
-                    end_weights[num_ends], end_counts[num_ends] = weights[k], counts[k]
+                    assign(end_weights[num_ends], weights[k])
+                    end_counts[num_ends] = counts[k]
                     num_ends += 1
                 continue
             row = s if labels.shape[0] > 1 else 0

@@ -33,6 +33,7 @@ COMMANDS = {
     "scores": "Map how much every state is worth asking about next, after some simulated demonstrations.",
     "run": "Let a learner ask a simulated expert, one query after the other, until it may stop.",
     "reproduce": "Run the paper's experiments anew, and draw its figures.",
+    "warmup": "Compile everything now, so that no later command waits for it.",
     "worlds": "List the worlds: small problems with a simulated expert, to try and compare methods on.",
     "study": "Work with a study: a learner that is kept in one file.",
     "sweep": "Run an experiment grid: worlds x acquisitions x inference x queries x seeds, "

@@ -95,7 +95,10 @@ class RewardWalk:
 
     def advance(self, position: FloatArray, plan: Plan, part: Part) -> None:
         """Move `position` along the trajectories of a plan, and fill `part` with where they end."""
-        kernels.hmc_chain(self.target.model, self.target.data, self.work, position, *plan, MAX_LEAPFROG, *part)
+        target = self.target
+        kernels.hmc_chain(
+            target.gradient_fn, target.model, target.data, self.work, position, *plan, MAX_LEAPFROG, *part
+        )
 
 
 class GeneralWalk:

@@ -13,11 +13,16 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, typeof, types
+
+from journeyman.compiling import CACHE
 
 # With these, rounding depends on how a function was compiled. So such helpers are always inlined (forceinline): else
-# one of several compiled copies would be used, and another one in a process that loads code from the cache.
+# one of several compiled copies would be used, and another one in a process that loads code from the cache. As nothing
+# else calls them, they need not be callable from Python or C, which takes longer to compile than most of them.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
+INLINED = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+helper = njit(cache=CACHE, nogil=True, fastmath=FAST, **INLINED)
 SLACK = 1e-11  # relative gain below which another action counts as tied, not better
 DRIFT = 1e-9  # relative residual of V at which the inverse is computed afresh
 MAX_UPDATES = 5000  # rank-1 updates after which the inverse is computed afresh
@@ -52,7 +57,6 @@ class Model(NamedTuple):
     beta: Any
     is_state_only: Any
     is_uniform: Any  # u = Phi(z), else u = z
-    is_dense: Any
 
 
 class Data(NamedTuple):
@@ -83,9 +87,7 @@ class Work(NamedTuple):
     pending: Any  # [2 P, S] columns, then rows, of rank-1 updates that are not in `inverse` yet
 
 
-@njit(
-    cache=True, nogil=True, fastmath=False, forceinline=True
-)  # said outright: numba would take it over from the caller
+@njit(cache=CACHE, nogil=True, fastmath=False, **INLINED)  # said outright: numba would take it over from the caller
 def exponentials(x, size, powers):
     """Replace x[:size], at most 0, by exp(x), to within two units of the last digit (below e^-700: e^-700).
 
@@ -119,7 +121,14 @@ def exponentials(x, size, powers):
         x[i] *= powers[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
+def assign(target, source):
+    """Set target `[n]` to source. Written out: for target[:] = source numba compiles an error message, for seconds."""
+    for i in range(target.size):
+        target[i] = source[i]
+
+
+@helper
 def scaled_gaps(model, data, work, V):
     """Set work.q `[K, A]` to beta (Q(s, a) - max_b Q(s, b)) at the states with data, minus infinity if a is missing.
 
@@ -142,7 +151,7 @@ def scaled_gaps(model, data, work, V):
             work.q[i * num_actions + a] -= best
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def log_likelihood_of_gaps(model, data, work):
     """Return the log likelihood from the gaps in work.q, which become exp(gap); work.powers is scratch."""
     num_actions = model.available.shape[1]
@@ -160,7 +169,7 @@ def log_likelihood_of_gaps(model, data, work):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def common_value(model, s, V):
     """Return the part of discount * sum of p(s' | s, a) V(s') that all actions of s share."""
     total = 0.0
@@ -169,7 +178,7 @@ def common_value(model, s, V):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def extra_value(model, s, a, V):
     """Return the part of discount * sum of p(s' | s, a) V(s') that action a adds."""
     row = s * model.available.shape[1] + a
@@ -179,7 +188,7 @@ def extra_value(model, s, a, V):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def set_reward(model, z, work):
     """Set work.u, work.slope = du/dz and work.reward from z."""
     for d in range(z.size):
@@ -196,13 +205,13 @@ def set_reward(model, z, work):
         work.reward[i] = r
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def reward_at(model, work, s, a):
     """Return r(s, a)."""
     return work.reward[s] if model.is_state_only else work.reward[s * model.available.shape[1] + a]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def invert(model, work):
     """Set work.inverse = (I - discount P_pi)^-1 from scratch, by Gauss-Jordan elimination in place.
 
@@ -234,7 +243,7 @@ def invert(model, work):
     work.num_updates[:] = 0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def apply_inverse(model, work):
     """Set V = (inverse + pending updates) r_pi and return max |V|."""
     num_states = work.V.size
@@ -258,7 +267,7 @@ def apply_inverse(model, work):
     return largest
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def apply_pending(work):
     """Put the pending updates into the inverse, four at a time so that each row is read and written once for them."""
     num_states = work.V.size
@@ -280,7 +289,7 @@ def apply_pending(work):
     work.num_updates[1] = 0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def add_inverse_row(work, n, weight, out):
     """Add weight times row n of the inverse, pending updates included, to out."""
     for j in range(out.size):
@@ -292,7 +301,7 @@ def add_inverse_row(work, n, weight, out):
                 out[j] += factor * work.pending[MAX_PENDING + k, j]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def switch_action(model, work, s, a, advantage):
     """Let pi(s) = a: a rank-1 update of the inverse (Sherman-Morrison), and V moves along its new column s.
 
@@ -311,12 +320,10 @@ def switch_action(model, work, s, a, advantage):
         if factor != 0.0:
             for j in range(num_states):
                 column[j] += factor * work.pending[k, j]
-    row = s * num_actions + a
-    for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
-        add_inverse_row(work, model.extra_next[k], model.extra_weights[k], change)
-    row = s * num_actions + work.pi[s]
-    for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
-        add_inverse_row(work, model.extra_next[k], -model.extra_weights[k], change)
+    for side in range(2):  # the new action's row, then minus the old one's
+        row, sign = (s * num_actions + a, 1.0) if side == 0 else (s * num_actions + work.pi[s], -1.0)
+        for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
+            add_inverse_row(work, model.extra_next[k], sign * model.extra_weights[k], change)
     scale = 1.0 / (1.0 - change[s])
     for j in range(num_states):
         change[j] *= scale
@@ -326,7 +333,7 @@ def switch_action(model, work, s, a, advantage):
     work.num_updates[1] = num_pending + 1
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def residual_of_policy(model, work):
     """Return max over s of |r_pi + discount P_pi V - V|: how far the inverse has drifted."""
     residual = 0.0
@@ -337,45 +344,27 @@ def residual_of_policy(model, work):
     return residual
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
-def improve_policy(model, work, slack):
-    """Switch to better actions until there are none, moving V along; what all actions share is left out."""
+@helper
+def better_action(model, work, s, slack):
+    """Return (action, what it has over pi(s)) for the best action of s, or (-1, 0) if pi(s) is within `slack` of it.
+
+    What all actions share is left out.
+    """
     num_actions = model.available.shape[1]
-    has_changed = True
-    while has_changed:
-        has_changed = False
-        for i in range(model.choice_states.size):
-            s = model.choice_states[i]
-            best, best_action, kept = -np.inf, work.pi[s], -np.inf
-            for a in range(num_actions):
-                if model.available[s, a]:
-                    q = extra_value(model, s, a, work.V)
-                    if not model.is_state_only:
-                        q += work.reward[s * num_actions + a]
-                    if q > best:
-                        best, best_action = q, a
-                    if a == work.pi[s]:
-                        kept = q
-            if best > kept + slack:
-                switch_action(model, work, s, best_action, best - kept)
-                has_changed = True
+    best, best_action, kept = -np.inf, -1, -np.inf
+    for a in range(num_actions):
+        if model.available[s, a]:
+            q = extra_value(model, s, a, work.V)
+            if not model.is_state_only:
+                q += work.reward[s * num_actions + a]
+            if q > best:
+                best, best_action = q, a
+            if a == work.pi[s]:
+                kept = q
+    return (best_action, best - kept) if best > kept + slack else (-1, 0.0)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
-def track_policy(model, work):
-    """Small problems: make pi optimal for work.reward, and V its value, from the pi and inverse of the last point."""
-    if work.num_updates[0] < 0 or work.num_updates[0] > MAX_UPDATES:
-        invert(model, work)
-    largest = apply_inverse(model, work)
-    improve_policy(model, work, SLACK * (1.0 + largest))
-    work.num_updates[2] += 1
-    if work.num_updates[2] % CHECK_EVERY == 0 and residual_of_policy(model, work) > DRIFT * (1.0 + largest):
-        invert(model, work)
-        largest = apply_inverse(model, work)
-        improve_policy(model, work, SLACK * (1.0 + largest))
-
-
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def sweep_values(model, work):
     """Large problems: make V optimal for work.reward by sweeps from the V of the last point, and pi greedy.
 
@@ -418,7 +407,7 @@ def sweep_values(model, work):
     return False
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def solve_adjoint_dense(work):
     """Set work.y = (inverse + pending updates)^T g; rows of the inverse where g is zero are skipped."""
     num_states = work.y.size
@@ -436,7 +425,7 @@ def solve_adjoint_dense(work):
             work.y[j] += total * work.pending[MAX_PENDING + k, j]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def push(model, pi, s, amount, target):
     """Add amount * discount P_pi(s, .) to target."""
     for k in range(model.common_indptr[s], model.common_indptr[s + 1]):
@@ -446,7 +435,7 @@ def push(model, pi, s, amount, target):
         target[model.extra_next[k]] += model.extra_weights[k] * amount
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def solve_adjoint_sparse(model, work):
     """Set work.y with (I - discount P_pi)^T y = g by pushing what is left of g along the rows of pi.
 
@@ -477,25 +466,17 @@ def solve_adjoint_sparse(model, work):
     return False
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
-def log_density_gradient(model, data, work, z, gradient):
-    """Return the log density at z, up to a constant, and set `gradient`; work keeps pi and V for the next point.
+@helper
+def set_likelihood_slopes(model, data, work):
+    """Return the log likelihood at work.V; set work.g and work.g_reward, its slopes in V and the reward.
 
-    In the likelihood and its slopes everything that the actions of a state share cancels. NaN where sweeps did not
-    converge: samplers count that as a rejection, and report it.
+    Everything that the actions of a state share cancels.
     """
-    num_states, num_actions = model.available.shape
-    set_reward(model, z, work)
-    has_converged = True
-    if model.is_dense:
-        track_policy(model, work)
-    else:
-        has_converged = sweep_values(model, work)
-    work.num_gradients[0] += 1
+    num_actions = model.available.shape[1]
     work.g[:] = 0.0
     work.g_reward[:] = 0.0
     scaled_gaps(model, data, work, work.V)
-    log_density = log_likelihood_of_gaps(model, data, work)
+    log_likelihood = log_likelihood_of_gaps(model, data, work)
     for i in range(data.states.size):
         s = data.states[i]
         normaliser = 0.0
@@ -510,10 +491,13 @@ def log_density_gradient(model, data, work, z, gradient):
                     work.g_reward[row] += slope
                 for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
                     work.g[model.extra_next[k]] += slope * model.extra_weights[k]
-    if model.is_dense:
-        solve_adjoint_dense(work)
-    else:
-        has_converged &= solve_adjoint_sparse(model, work)
+    return log_likelihood
+
+
+@helper
+def set_gradient(model, work, z, gradient):
+    """Set `gradient` `[D]` in z, from the slopes in the reward and the adjoint; return the log density of z."""
+    num_states, num_actions = model.available.shape
     for s in range(num_states):
         work.g_reward[s if model.is_state_only else s * num_actions + work.pi[s]] += work.y[s]
     gradient[:] = 0.0
@@ -522,13 +506,95 @@ def log_density_gradient(model, data, work, z, gradient):
         if g != 0.0:
             for k in range(model.feature_indptr[i], model.feature_indptr[i + 1]):
                 gradient[model.feature_columns[k]] += g * model.feature_values[k]
+    log_density = 0.0
     for d in range(z.size):
         gradient[d] = gradient[d] * work.slope[d] - z[d]
         log_density -= 0.5 * z[d] * z[d]
+    return log_density
+
+
+@njit(cache=CACHE, nogil=True, fastmath=FAST, forceinline=True)
+def dense_gradient(model, data, work, z, gradient):
+    """Small problems: return the log density at z, up to a constant, and set `gradient`.
+
+    work keeps pi, V and the inverse for the next point, where they are made to fit the reward again.
+    """
+    set_reward(model, z, work)
+    must_invert = work.num_updates[0] < 0 or work.num_updates[0] > MAX_UPDATES
+    while True:
+        if must_invert:
+            invert(model, work)
+        largest = apply_inverse(model, work)
+        num_left, i = model.choice_states.size, 0
+        while num_left > 0:  # until no state has a better action
+            s = model.choice_states[i]
+            action, gain = better_action(model, work, s, SLACK * (1.0 + largest))
+            num_left -= 1
+            if action >= 0:
+                switch_action(model, work, s, action, gain)
+                num_left = model.choice_states.size
+            i = i + 1 if i + 1 < model.choice_states.size else 0
+        work.num_updates[2] += 1
+        if must_invert or work.num_updates[2] % CHECK_EVERY != 0:
+            break
+        must_invert = residual_of_policy(model, work) > DRIFT * (1.0 + largest)
+        if not must_invert:
+            break
+    work.num_gradients[0] += 1
+    log_likelihood = set_likelihood_slopes(model, data, work)
+    solve_adjoint_dense(work)
+    return log_likelihood + set_gradient(model, work, z, gradient)
+
+
+@njit(cache=CACHE, nogil=True, fastmath=FAST, forceinline=True)
+def sparse_gradient(model, data, work, z, gradient):
+    """Large problems: as `dense_gradient`, by sweeps from the V and y of the last point.
+
+    NaN where sweeps did not converge: samplers count that as a rejection, and report it.
+    """
+    set_reward(model, z, work)
+    has_converged = sweep_values(model, work)
+    work.num_gradients[0] += 1
+    log_likelihood = set_likelihood_slopes(model, data, work)
+    has_converged &= solve_adjoint_sparse(model, work)
+    log_density = log_likelihood + set_gradient(model, work, z, gradient)
     return log_density if has_converged else np.nan
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+class GradientFunction(types.WrapperAddressProtocol):  # type: ignore[misc]
+    """A compiled gradient to hand to the kernels below: they call this code instead of each holding a copy of it.
+
+    So it is compiled once, not once per kernel, and rounds alike wherever it is called.
+    """
+
+    def __init__(self, name: str, argument_types: tuple[Any, ...]) -> None:
+        self.name, self.argument_types = name, argument_types
+        self.kernel = globals()[name]
+        self.kernel.compile(argument_types)
+        self._compiled = self.kernel.overloads[argument_types]
+
+    def __call__(self, *arguments: Any) -> float:
+        """Return the log density, as from a kernel."""
+        return float(self.kernel(*arguments))
+
+    def __reduce__(self) -> Any:
+        return GradientFunction, (self.name, self.argument_types)
+
+    def __wrapper_address__(self) -> int:
+        wrapper_name = self._compiled.fndesc.llvm_cfunc_wrapper_name
+        return int(self._compiled.library.get_pointer_to_function(wrapper_name))
+
+    def signature(self) -> Any:
+        """Return the types that it takes and returns; numba asks for them."""
+        return self._compiled.signature
+
+
+def gradient_function(name: str, *arguments: Any) -> GradientFunction:
+    """Return `dense_gradient` or `sparse_gradient`, compiled for such arguments."""
+    return GradientFunction(name, tuple(typeof(argument) for argument in arguments))
+
+
+@helper
 def stretched(vector, stretch):
     """Return the factor f with (I + stretch stretch^T) vector = vector + f stretch."""
     total = 0.0
@@ -537,7 +603,7 @@ def stretched(vector, stretch):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def kick(momentum, gradient, scales, stretch, step):
     """Add step (I + stretch stretch^T) scales gradient to the momentum."""
     total = 0.0
@@ -547,9 +613,22 @@ def kick(momentum, gradient, scales, stretch, step):
         momentum[d] += step * (scales[d] * gradient[d] + total * stretch[d])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def hmc_trajectory(
-    model, data, work, z, log_density, gradient, momentum, scales, stretch, step, num_steps, z_new, gradient_new
+    gradient_fn,
+    model,
+    data,
+    work,
+    z,
+    log_density,
+    gradient,
+    momentum,
+    scales,
+    stretch,
+    step,
+    num_steps,
+    z_new,
+    gradient_new,
 ):
     """Leapfrog from z with momentum `[D]` (standard normal): dz = scales (I + stretch stretch^T) momentum dt.
 
@@ -569,7 +648,7 @@ def hmc_trajectory(
         factor = stretched(momentum, stretch)
         for d in range(dimension):
             z_new[d] += step * scales[d] * (momentum[d] + factor * stretch[d])
-        current = log_density_gradient(model, data, work, z_new, gradient_new)
+        current = gradient_fn(model, data, work, z_new, gradient_new)
         kick(momentum, gradient_new, scales, stretch, 0.5 * step)
         kinetic = 0.0
         for d in range(dimension):
@@ -579,8 +658,9 @@ def hmc_trajectory(
     return current, kinetic - current - start
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=CACHE, nogil=True, no_cfunc_wrapper=True)
 def move_chains(
+    gradient_fn,
     model,
     data,
     work,
@@ -609,38 +689,38 @@ def move_chains(
     z_new, gradient_new = np.empty(dimension), np.empty(dimension)
     V, pi = np.empty(values.shape[1]), np.empty(values.shape[1], dtype=np.int64)
     for c in range(num_chains):
-        z[:] = positions[c]
-        work.pi[:] = policies[c]
-        work.V[:] = values[c]
+        assign(z, positions[c])
+        assign(work.pi, policies[c])
+        assign(work.V, values[c])
         work.y[:] = 0.0
         work.num_updates[0] = -1
-        log_density = log_density_gradient(model, data, work, z, gradient)
-        V[:] = work.V
-        pi[:] = work.pi
+        log_density = gradient_fn(model, data, work, z, gradient)
+        assign(V, work.V)
+        assign(pi, work.pi)
         for m in range(num_moves):
             end, energy_change = hmc_trajectory(
-                model, data, work, z, log_density, gradient, momenta[c, m], scales, stretch, steps[c, m],
+                gradient_fn, model, data, work, z, log_density, gradient, momenta[c, m], scales, stretch, steps[c, m],
                 num_steps[c, m], z_new, gradient_new,
             )  # fmt: skip
             chance = math.exp(min(0.0, -energy_change)) if energy_change == energy_change else 0.0
             acceptance[c, m] = chance
             if uniforms[c, m] < chance:
-                z[:] = z_new
-                gradient[:] = gradient_new
+                assign(z, z_new)
+                assign(gradient, gradient_new)
                 log_density = end
-                V[:] = work.V
-                pi[:] = work.pi
+                assign(V, work.V)
+                assign(pi, work.pi)
             elif chance == 0.0:  # what work holds may not be numbers
-                work.pi[:] = pi
-                work.V[:] = V
+                assign(work.pi, pi)
+                assign(work.V, V)
                 work.y[:] = 0.0
                 work.num_updates[0] = -1
-            kept_positions[c, m] = z
-            kept_values[c, m] = V
-            kept_policies[c, m] = pi
+            assign(kept_positions[c, m], z)
+            assign(kept_values[c, m], V)
+            assign(kept_policies[c, m], pi)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=CACHE, nogil=True, no_cfunc_wrapper=True)
 def log_likelihoods(model, data, work, positions, values, out):
     """Fill `out` `[N]` with the log likelihood of `data` at positions `[N, D]` whose optimal values are known."""
     for i in range(positions.shape[0]):
@@ -650,22 +730,25 @@ def log_likelihoods(model, data, work, positions, values, out):
         out[i] = log_likelihood_of_gaps(model, data, work)
 
 
-@njit(cache=True, nogil=True)
-def evaluate_many(model, data, work, positions, log_densities, gradients, values, policies):
+@njit(cache=CACHE, nogil=True, no_cfunc_wrapper=True)
+def evaluate_many(gradient_fn, model, data, work, positions, log_densities, gradients, values, policies):
     """Log density, gradient, V and pi at each of `positions` `[N, D]`; each starts from its values and policies."""
     for i in range(positions.shape[0]):
-        work.pi[:] = policies[i]
-        work.V[:] = values[i]
+        assign(work.pi, policies[i])
+        assign(work.V, values[i])
         work.y[:] = 0.0
         work.num_updates[0] = -1
-        log_densities[i] = log_density_gradient(model, data, work, positions[i], gradients[i])
-        values[i] = work.V
-        policies[i] = work.pi
+        log_densities[i] = gradient_fn(model, data, work, positions[i], gradients[i])
+        assign(values[i], work.V)
+        assign(policies[i], work.pi)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=CACHE, nogil=True, no_cfunc_wrapper=True)
 def log_density_gradient_packed(header, ints, floats, next_states, available, z, gradient):
-    """`log_density_gradient` on the flat arrays of `packing.pack`, whose order of fields this repeats."""
+    """`dense_gradient` or `sparse_gradient` on the flat arrays of `packing.pack`, whose order of fields this repeats.
+
+    It holds copies of them: to look up a GradientFunction takes ten times as long as a gradient.
+    """
     num_states, num_actions = available.shape
     num_inverse = num_states if header[2] == 1 else 0
     states = ints[header[8] : header[9]]
@@ -686,7 +769,6 @@ def log_density_gradient_packed(header, ints, floats, next_states, available, z,
         floats[0],  # beta
         header[0] == 1,  # is_state_only
         header[1] == 1,  # is_uniform
-        header[2] == 1,  # is_dense
     )
     data = Data(
         states,  # states
@@ -710,10 +792,12 @@ def log_density_gradient_packed(header, ints, floats, next_states, available, z,
         floats[header[30] : header[31]],  # powers
         floats[header[31] : header[32]].reshape((2 * MAX_PENDING, num_states)),  # pending
     )
-    return log_density_gradient(model, data, work, z, gradient)
+    if header[2] == 1:
+        return dense_gradient(model, data, work, z, gradient)
+    return sparse_gradient(model, data, work, z, gradient)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def tune_step(tuning, acceptance):
     """Learn from the acceptance of a trajectory by dual averaging (Hoffman and Gelman 2014).
 
@@ -729,8 +813,10 @@ def tune_step(tuning, acceptance):
         tuning[1] = share * tuning[0] + (1.0 - share) * tuning[1]
 
 
-@njit(cache=True, nogil=True)
-def hmc_chain(model, data, work, z, momenta, uniforms, lengths, scales, stretch, tuning, max_leapfrog, kept, stats):
+@njit(cache=CACHE, nogil=True, no_cfunc_wrapper=True)
+def hmc_chain(
+    gradient_fn, model, data, work, z, momenta, uniforms, lengths, scales, stretch, tuning, max_leapfrog, kept, stats
+):
     """Run one Hamiltonian chain from z `[D]`, which is moved along, for as many draws as there are momenta `[N, D]`.
 
     Trajectories have `lengths` `[N]` in units of `scales` and `stretch` `[D]`, and at most `max_leapfrog` steps.
@@ -739,8 +825,10 @@ def hmc_chain(model, data, work, z, momenta, uniforms, lengths, scales, stretch,
     """
     dimension = z.size
     gradient, z_new, gradient_new = np.empty(dimension), np.empty(dimension), np.empty(dimension)
-    log_density = log_density_gradient(model, data, work, z, gradient)
-    values, policy = work.V.copy(), work.pi.copy()
+    log_density = gradient_fn(model, data, work, z, gradient)
+    values, policy = np.empty(work.V.size), np.empty(work.pi.size, dtype=np.int64)
+    assign(values, work.V)
+    assign(policy, work.pi)
     for i in range(momenta.shape[0]):
         step = math.exp(tuning[0])
         num_steps = int(min(max(1.0, np.rint(lengths[i] / step)), max_leapfrog))
@@ -748,6 +836,7 @@ def hmc_chain(model, data, work, z, momenta, uniforms, lengths, scales, stretch,
         for d in range(dimension):
             energy += 0.5 * momenta[i, d] * momenta[i, d]
         end, energy_change = hmc_trajectory(
+            gradient_fn,
             model,
             data,
             work,
@@ -765,17 +854,17 @@ def hmc_chain(model, data, work, z, momenta, uniforms, lengths, scales, stretch,
         is_diverging = not (energy_change < 1000.0)
         acceptance = 0.0 if is_diverging else math.exp(min(0.0, -energy_change))
         if uniforms[i] < acceptance:
-            z[:] = z_new
-            gradient[:] = gradient_new
+            assign(z, z_new)
+            assign(gradient, gradient_new)
             log_density = end
-            values[:] = work.V
-            policy[:] = work.pi
+            assign(values, work.V)
+            assign(policy, work.pi)
         elif is_diverging:  # what work holds may not be numbers
-            work.pi[:] = policy
-            work.V[:] = values
+            assign(work.pi, policy)
+            assign(work.V, values)
             work.y[:] = 0.0
             work.num_updates[0] = -1
-        kept[i] = z
+        assign(kept[i], z)
         stats[i, 0] = log_density
         stats[i, 1] = acceptance
         stats[i, 2] = step

@@ -72,6 +72,6 @@ def pack(model: Any, data: Any, work: Any) -> Packed:
     int_offsets, ints = gather(INT_FIELDS, np.zeros(0, dtype=np.int64))
     float_offsets, floats = gather(FLOAT_FIELDS, np.array([model.beta]))
     next_offsets, next_states = gather(NEXT_FIELDS, np.zeros(0, dtype=np.int32))
-    flags = [int(model.is_state_only), int(model.is_uniform), int(model.is_dense)]
+    flags = [int(model.is_state_only), int(model.is_uniform), int(work.inverse.size > 0)]
     header = np.array([*flags, *int_offsets, *float_offsets, *next_offsets], dtype=np.int64)
     return Packed(header, ints, floats, next_states, np.array(model.available))

@@ -77,8 +77,9 @@ def start(problem: Problem, *, seed: int = 0, num_threads: int | None = None, **
         target = make_target(problem)
         rng = np.random.default_rng([seed, 0])
         positions = rng.standard_normal((chosen.num_particles, target.dimension))
-        evaluation = target.evaluate(positions, num_threads=num_threads)
-        values, policies = evaluation.values, evaluation.policies
+        rewards = problem.reward_model.reward(target.parameters(positions))
+        solution = solve_batch(problem.mdp, rewards, num_threads=num_threads)
+        values, policies = solution.values, solution.policy
         log_weights = np.zeros(chosen.num_particles)
         moves = Moves(0.1, 10.0, distinct_ancestors=chosen.num_particles)
     return Particles(

@@ -7,6 +7,7 @@ of the values (a test holds them to it).
 """
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,9 +69,9 @@ class Target:
         self, problem: Problem, counts: ArrayLike | Iterable[Demonstration] | None = None, *, engine: str = "auto"
     ) -> None:
         one_of(engine, ENGINES, "engine", "Leave it out for 'auto'.")
-        is_dense = engine == "dense" or (engine == "auto" and problem.mdp.num_states <= MAX_DENSE_STATES)
+        self.is_dense = engine == "dense" or (engine == "auto" and problem.mdp.num_states <= MAX_DENSE_STATES)
         self.problem = problem
-        self.model = model_of(problem, _known_map(problem), is_dense)
+        self.model = model_of(problem, _known_map(problem))
         self.data = data_of(problem, counts)
 
     @property
@@ -78,20 +79,26 @@ class Target:
         """Number of parameters D."""
         return self.problem.reward_model.num_parameters
 
+    @cached_property
+    def gradient_fn(self) -> kernels.GradientFunction:
+        """Log density and gradient at a point, compiled, as kernels take it."""
+        name, point = "dense_gradient" if self.is_dense else "sparse_gradient", np.empty(self.dimension)
+        return kernels.gradient_function(name, self.model, self.data, self.new_work(), point, point)
+
     def with_counts(self, counts: ArrayLike | Iterable[Demonstration], *, is_change: bool = False) -> "Target":
         """Return the target of the same problem with other data; nothing else is computed again.
 
         A change of counts may be negative where something was removed; only `log_likelihood` makes sense then.
         """
         other = object.__new__(Target)
-        other.problem, other.model = self.problem, self.model
+        other.problem, other.model, other.is_dense = self.problem, self.model, self.is_dense
         other.data = data_of(self.problem, counts, is_change=is_change)
         return other
 
     def new_work(self) -> Work:
         """Return fresh memory for one thread."""
         num_states, num_actions = self.model.available.shape
-        inverse_size = num_states if self.model.is_dense else 0
+        inverse_size = num_states if self.is_dense else 0
         return Work(
             pi=np.argmax(self.model.available, axis=1).astype(np.int64),
             V=np.zeros(num_states),
@@ -119,7 +126,7 @@ class Target:
         if point.shape != (self.dimension,):
             raise InputError(f"z must have shape {(self.dimension,)}, got {point.shape}.")
         gradient = np.empty(self.dimension)
-        value = kernels.log_density_gradient(self.model, self.data, work or self.new_work(), point, gradient)
+        value = self.gradient_fn(self.model, self.data, work or self.new_work(), point, gradient)
         return value - 0.5 * self.dimension * LOG_2PI, gradient
 
     def evaluate(
@@ -139,7 +146,7 @@ class Target:
         def evaluate_part(part: range) -> None:
             at = slice(part.start, part.stop)
             arrays = (positions[at], log_density[at], gradient[at], values[at], policies[at])
-            kernels.evaluate_many(self.model, self.data, self.new_work(), *arrays)
+            kernels.evaluate_many(self.gradient_fn, self.model, self.data, self.new_work(), *arrays)
 
         run_chunks(evaluate_part, num_points, resolve_num_threads(num_threads))
         return Evaluation(log_density - 0.5 * self.dimension * LOG_2PI, gradient, values, policies)
@@ -147,6 +154,7 @@ class Target:
     def log_likelihood(self, positions: FloatArray, values: FloatArray) -> FloatArray:
         """Return the log likelihood `[N]` at points `[N, D]` whose optimal values `[N, S]` are known: no solving."""
         out = np.empty(len(positions))
+        positions, values = np.ascontiguousarray(positions), np.ascontiguousarray(values)  # compiled for these only
         kernels.log_likelihoods(self.model, self.data, self.new_work(), positions, values, out)
         return out
 
@@ -194,8 +202,8 @@ class Target:
             at = slice(part.start, part.stop)
             work = self.new_work()
             kernels.move_chains(
-                self.model, self.data, work, *(array[at] for array in start), momenta[at], uniforms[at], scales,
-                stretch, steps[at], lengths[at], *(array[at] for array in kept), acceptance[at],
+                self.gradient_fn, self.model, self.data, work, *(array[at] for array in start), momenta[at],
+                uniforms[at], scales, stretch, steps[at], lengths[at], *(array[at] for array in kept), acceptance[at],
             )  # fmt: skip
             counted[part.start] = work.num_gradients[0]
 
@@ -215,7 +223,7 @@ def _known_map(problem: Problem) -> AffineMap:
     return affine
 
 
-def model_of(problem: Problem, affine: AffineMap, is_dense: bool) -> Model:
+def model_of(problem: Problem, affine: AffineMap) -> Model:
     """Gather what kernels need; location and scale of the prior go into the features."""
     mdp, reward_model = problem.mdp, problem.reward_model
     matrix: Any = affine.matrix if affine.matrix.ndim == 2 else sparse.diags_array(affine.matrix)
@@ -231,10 +239,9 @@ def model_of(problem: Problem, affine: AffineMap, is_dense: bool) -> Model:
         feature_columns=features.indices.astype(np.int64),
         feature_values=features.data.astype(np.float64),
         offset=reward_model.offset + reward_model.features @ affine.location,
-        beta=problem.beta,
+        beta=float(problem.beta),
         is_state_only=reward_model.is_state_only,
         is_uniform=affine.is_uniform,
-        is_dense=is_dense,
     )
 
 

@@ -7,15 +7,21 @@ R = 1 for a reward that is the same for all actions of a state. Values are V, th
 import numpy as np
 from numba import njit
 
+from journeyman.compiling import CACHE
+
 # Sums may be reordered (this is what lets them use vector instructions); NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
+helper = njit(  # only inlined into kernels: what would make it callable from Python and C takes long to compile
+    cache=CACHE, nogil=True, fastmath=FAST, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
+kernel = njit(cache=CACHE, nogil=True, fastmath=FAST, no_cfunc_wrapper=True)
 SLACK = 1e-13  # relative rounding that no change of a policy is made for
 TIE = 32 * 2.0**-52  # relative error of Q per step, within which actions count as equally good
 LARGEST_TIE = 1e-9
 CAREFUL_ITERATIONS = 50  # of a policy, after which rounding is taken to be that of the largest value: it might go on
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def backup(s, a, indptr, next_states, probabilities, num_actions, discount, reward, V):
     """Return Q(s, a) = r(s, a) + discount * sum of p(s' | s, a) V(s')."""
     row = s * num_actions + a
@@ -26,7 +32,7 @@ def backup(s, a, indptr, next_states, probabilities, num_actions, discount, rewa
     return r + discount * expected
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@kernel
 def q_values(indptr, next_states, probabilities, available, discount, rewards, values, out):
     """Fill `out [M, S, A]` with Q; minus infinity where an action does not exist."""
     num_states, num_actions = available.shape
@@ -41,7 +47,7 @@ def q_values(indptr, next_states, probabilities, available, discount, rewards, v
                     out[m, s, a] = -np.inf
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def row_sum(row, indptr, next_states, weights, V):
     """Return the sum of weights * V over the entries of a row."""
     total = 0.0
@@ -50,7 +56,7 @@ def row_sum(row, indptr, next_states, weights, V):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def term_size(s, a, common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, reward, V):
     """Return the sum of the sizes of all terms of Q(s, a), which its rounding error is proportional to."""
     total = abs(reward[s, a] if reward.shape[1] > 1 else reward[s, 0])
@@ -62,7 +68,16 @@ def term_size(s, a, common_indptr, common_next, common_weights, extra_indptr, ex
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
+def largest_size(V):
+    """Return max |V|."""
+    largest = 0.0
+    for s in range(V.size):
+        largest = max(largest, abs(V[s]))
+    return largest
+
+
+@helper
 def improve(
     common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward, V, pi, Q,
     floor,
@@ -104,7 +119,7 @@ def improve(
     return num_changes, residual, largest
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def choose_lowest_optimal(
     common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward, V, Q,
     horizon, pi,
@@ -130,7 +145,7 @@ def choose_lowest_optimal(
                 break
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def sweep_one(
     common_indptr,
     common_next,
@@ -166,7 +181,7 @@ def sweep_one(
     return change
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def sweep_lanes(
     common_indptr,
     common_next,
@@ -218,7 +233,7 @@ def sweep_lanes(
             V[s, lane] = best[lane]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@kernel
 def value_iteration(
     common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, gain, available, rewards,
     values, num_lanes, tolerance, max_sweeps, iterations,
@@ -240,7 +255,7 @@ def value_iteration(
                         available, rewards[m], values[m], sweeps % 2 == 1,
                     )  # fmt: skip
                     sweeps += 1
-                    if step <= tolerance or step <= tolerance * (1.0 + np.abs(values[m]).max()):
+                    if step <= tolerance or step <= tolerance * (1.0 + largest_size(values[m])):
                         break
                 iterations[m] = sweeps
             continue
@@ -261,19 +276,19 @@ def value_iteration(
                 reward, V, sweeps % 2 == 1, shared, q, best, change,
             )  # fmt: skip
             sweeps += 1
-            is_settled = change.max() <= tolerance  # cheap; scaled by the values only when they matter
+            is_settled = largest_size(change) <= tolerance  # cheap; scaled by the values only when they matter
             if not is_settled and sweeps % 4 == 0:
                 is_settled = True
                 for lane in range(size):
                     if change[lane] > tolerance:
-                        is_settled &= change[lane] <= tolerance * (1.0 + np.abs(V[:, lane]).max())
+                        is_settled &= change[lane] <= tolerance * (1.0 + largest_size(V[:, lane]))
         for lane in range(size):
             iterations[start + lane] = sweeps
             for s in range(num_states):
                 values[start + lane, s] = V[s, lane]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@kernel
 def read_off(
     common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, rewards, values,
     policies, horizon, residuals, largest,
@@ -291,7 +306,7 @@ def read_off(
         )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def policy_sweep(indptr, next_states, weights, reward, V, is_backward):
     """One Gauss-Seidel sweep of V = r + weights V in place; returns the largest change of V."""
     change = 0.0
@@ -305,7 +320,7 @@ def policy_sweep(indptr, next_states, weights, reward, V, is_backward):
     return change
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@helper
 def solve_banded(indptr, next_states, probabilities, num_actions, discount, reward, pi, lower, upper, band, V):
     """Solve (I - discount P_pi) V = r_pi by elimination inside the band.
 
@@ -339,7 +354,7 @@ def solve_banded(indptr, next_states, probabilities, num_actions, discount, rewa
         V[i] = value / band[i, lower]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@kernel
 def policy_iteration(
     indptr, next_states, probabilities, discount, common_indptr, common_next, common_weights, extra_indptr, extra_next,
     extra_weights, available, rewards, values, policies, horizon, has_policy, lower, upper, max_iterations, residuals,
@@ -351,21 +366,19 @@ def policy_iteration(
     Q = np.empty(available.shape)
     for m in range(rewards.shape[0]):
         V, pi, reward = values[m], policies[m], rewards[m]
-        if not has_policy:
-            improve(
-                common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward,
-                V, pi, Q, 0.0,
-            )  # fmt: skip
-        num_changes, count = 1, 0
-        while num_changes > 0 and count < max_iterations:
-            solve_banded(
-                indptr, next_states, probabilities, available.shape[1], discount, reward, pi, lower, upper, band, V
-            )
-            count += 1
+        num_changes, count, is_evaluated = 1, 0, has_policy
+        while not is_evaluated or (num_changes > 0 and count < max_iterations):
+            if is_evaluated:
+                solve_banded(
+                    indptr, next_states, probabilities, available.shape[1], discount, reward, pi, lower, upper, band, V
+                )
+                count += 1
             num_changes, residuals[m], largest[m] = improve(
                 common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward,
                 V, pi, Q, 0.0 if count < CAREFUL_ITERATIONS else SLACK,
             )  # fmt: skip
+            if not is_evaluated:  # pi was read off the values: now it is evaluated
+                num_changes, is_evaluated = 1, True
         iterations[m] = count
         choose_lowest_optimal(
             common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward, V,
@@ -373,7 +386,7 @@ def policy_iteration(
         )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@kernel
 def evaluate_by_sweeps(indptr, next_states, probabilities, rewards, values, tolerance, max_sweeps, residuals):
     """Solve V = r + P V for each reward `[M, S]` by alternating sweeps; the rows already carry the discount."""
     for m in range(rewards.shape[0]):

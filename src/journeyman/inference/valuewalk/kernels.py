@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from journeyman.compiling import CACHE
 from journeyman.inference.kernels import (
     FAST,
     MAX_PENDING,
@@ -84,7 +85,7 @@ class Memory(NamedTuple):
     events: Any  # [3] crossings, reflections, trajectories given up
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def best_values(model, space, work, x, out):
     """Set out `[S]` to what next states are worth: V itself, or Q of pi."""
     num_states, num_actions = model.available.shape
@@ -92,7 +93,7 @@ def best_values(model, space, work, x, out):
         out[s] = x[s * num_actions + work.pi[s]] if space.is_q else x[s]
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def set_rewards(model, space, work, values, x, reward):
     """Set reward `[N]` to the reward that x determines, for the policy in work; linear in x. values: of best_values."""
     num_states, num_actions = model.available.shape
@@ -108,7 +109,7 @@ def set_rewards(model, space, work, values, x, reward):
                     reward[row] -= common + extra_value(model, s, a, values)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def prior_slope(space, reward, slope):
     """Set slope `[N]` to that of the log prior in the reward, and return the log prior up to a constant."""
     total = 0.0
@@ -129,7 +130,7 @@ def prior_slope(space, reward, slope):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def pull_back(model, space, work, memory, slope, gradient):
     """Set gradient `[N]` = J^T slope, where J = dr / dx for the policy in work."""
     num_states, num_actions = model.available.shape
@@ -157,7 +158,7 @@ def pull_back(model, space, work, memory, slope, gradient):
         gradient[s * num_actions + work.pi[s]] += target[s]
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def action_value_gaps(model, data, work, x):
     """Set work.q `[K, A]` to beta (Q(s, a) - max_b Q(s, b)) at the states with data; minus infinity if a is missing."""
     num_actions = model.available.shape[1]
@@ -172,7 +173,7 @@ def action_value_gaps(model, data, work, x):
             work.q[i * num_actions + a] = q
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def add_likelihood_slope(model, data, space, work, x, gradient):
     """Return the log likelihood, and add its slope in x to the gradient."""
     num_actions = model.available.shape[1]
@@ -199,7 +200,7 @@ def add_likelihood_slope(model, data, space, work, x, gradient):
     return log_likelihood
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def value_density_gradient(model, data, space, work, memory, x, gradient):
     """Return log prior(r(x)) + log likelihood, the continuous part of the log density, and set its gradient in x."""
     work.num_gradients[0] += 1
@@ -210,7 +211,7 @@ def value_density_gradient(model, data, space, work, memory, x, gradient):
     return log_density + add_likelihood_slope(model, data, space, work, x, gradient)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def set_lines(model, space, x, lines):
     """Set lines `[S, A]` to what the distinct actions of a state are compared by; linear in x."""
     num_actions = model.available.shape[1]
@@ -221,7 +222,7 @@ def set_lines(model, space, x, lines):
                 lines[s, a] = x[s * num_actions + a] if space.is_q else extra_value(model, s, a, x)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def set_greedy(model, space, memory, x, pi):
     """Set pi to the greedy distinct action of every state, the first of several."""
     set_lines(model, space, x, memory.lines)
@@ -233,7 +234,7 @@ def set_greedy(model, space, memory, x, pi):
                 pi[s] = a
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def is_greedy(model, space, work, memory, x):
     """Return whether the policy in work is greedy at x, up to rounding."""
     set_lines(model, space, x, memory.lines)
@@ -246,7 +247,7 @@ def is_greedy(model, space, work, memory, x):
     return True
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def first_switch(model, space, work, memory, limit):
     """Return (time, state, action) at which some action first overtakes that of pi; state -1 if not before `limit`."""
     first, state, action = limit, -1, -1
@@ -261,7 +262,7 @@ def first_switch(model, space, work, memory, limit):
     return first, state, action
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def first_wall(model, space, work, memory, x, limit):
     """Return (time, parameter) at which a reward first meets a bound of a Uniform prior; parameter -1 if not before."""
     first, parameter = limit, -1
@@ -279,7 +280,7 @@ def first_wall(model, space, work, memory, x, limit):
     return first, parameter
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def set_group(space, work, memory, state, action):
     """Find all states that switch on the plane of (pi(state), action), and to what; return how many.
 
@@ -304,7 +305,7 @@ def set_group(space, work, memory, state, action):
     return size
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def inverse_entry(work, n, s):
     """Return entry (n, s) of the inverse, pending updates included."""
     total = work.inverse[n, s]
@@ -313,7 +314,7 @@ def inverse_entry(work, n, s):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def log_det_change(model, work, memory, size):
     """Return log det(B') - log det(B) if the group switches: log of a determinant of the size of the group."""
     num_actions = model.available.shape[1]
@@ -347,7 +348,7 @@ def log_det_change(model, work, memory, size):
     return math.log(abs(determinant))
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def set_tie_normal(model, space, work, state, action, normal):
     """Set normal `[N]` to the slope in x of what `action` has over pi(state)."""
     num_actions = model.available.shape[1]
@@ -362,7 +363,7 @@ def set_tie_normal(model, space, work, state, action, normal):
         normal[model.extra_next[k]] -= model.extra_weights[k]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=CACHE, nogil=True, fastmath=FAST)
 def mix(mixing, y, x):
     """Set x = mixing y."""
     for i in range(x.size):
@@ -372,7 +373,7 @@ def mix(mixing, y, x):
         x[i] = total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=CACHE, nogil=True, fastmath=FAST)
 def mix_back(mixing, x, y):
     """Set y = mixing^T x; rows where x is zero are skipped."""
     y[:] = 0.0
@@ -382,7 +383,7 @@ def mix_back(mixing, x, y):
                 y[j] += x[i] * mixing[i, j]
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def cross(mixing, momentum, slope, scales, stretch, gain, normal):
     """Change the momentum across a plane where the log density jumps by `gain`; return whether it passes.
 
@@ -407,7 +408,7 @@ def cross(mixing, momentum, slope, scales, stretch, gain, normal):
     return left > 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def set_velocity(space, momentum, scales, stretch, memory):
     """Set memory.velocity = mixing scales (I + stretch stretch^T) momentum."""
     factor = stretched(momentum, stretch)
@@ -416,7 +417,7 @@ def set_velocity(space, momentum, scales, stretch, memory):
     mix(space.mixing, memory.mixed, memory.velocity)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def drift(model, space, work, memory, x, momentum, scales, stretch, time, max_events):
     """Move x along the momentum for a time, through planes and off walls.
 
@@ -469,7 +470,7 @@ def drift(model, space, work, memory, x, momentum, scales, stretch, time, max_ev
     return total, num_events
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@njit(cache=CACHE, nogil=True, fastmath=False)
 def value_trajectory(
     model, data, space, work, memory, x, log_density, gradient, momentum, scales, stretch, step, num_steps
 ):
@@ -503,7 +504,7 @@ def value_trajectory(
     return current, change if is_greedy(model, space, work, memory, x) else np.inf
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=CACHE, nogil=True)
 def value_chain(
     model, data, space, work, memory, x, momenta, uniforms, lengths, scales, stretch, tuning, max_leapfrog, kept, stats
 ):
