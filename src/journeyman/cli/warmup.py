@@ -82,7 +82,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "solving": solve_worlds,
     "inference by smc": infer_by("smc", num_particles=100),
     "inference on large problems": infer_by_sparse_rows,
-    "inference by policywalk": infer_by("policywalk", sampler="hmc", num_chains=1, num_warmup=4, num_draws=4),
-    "inference by valuewalk": infer_by("valuewalk", num_chains=1, num_warmup=4, num_draws=4),
+    "inference by policywalk": infer_by("policywalk", sampler="hmc", num_chains=1, num_warmup=10, num_draws=10),
+    "inference by valuewalk": infer_by("valuewalk", num_chains=1, num_warmup=10, num_draws=10),
     "acquisition": score_states,
 }
