@@ -209,3 +209,17 @@ def test_renamed_options_leave_the_ids_of_0_1_0_as_they_were(name, old, new, exp
         )
         cell = replace(sweep.cells()[0], acquisition=Choice(name, name, options))
         assert cell.id == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "expected"),
+    [
+        ("policywalk", {}, "2ecc04c0fef1d0e6"),
+        ("policywalk", {"sampler": "hmc"}, "f2e1c168c0f7707e"),
+        ("valuewalk", {}, "417fbde165d8aa64"),
+        ("enumerate", {}, "20730c64882962a8"),
+    ],
+)
+def test_retired_options_leave_the_ids_of_0_1_0_as_they_were(method, options, expected):
+    inference = Choice(method, method, options)
+    assert Cell(Choice("random-8x8", "w"), 0, QueryKind(), inference, Choice("pac_eig", "p")).id == expected

@@ -10,8 +10,9 @@ import pytest
 from scipy import sparse
 
 from journeyman.errors import InputError
-from journeyman.mdp import solve
+from journeyman.mdp import FiniteMDP, solve
 from journeyman.problem import Problem
+from journeyman.rewards import LinearFeatures, Normal
 from journeyman.worlds import WORLDS, World, make_world
 
 # name: states, actions, discount, beta, longest trajectory
@@ -192,3 +193,20 @@ def test_an_unknown_option_lists_those_there_are():
 
 def test_every_world_has_its_numbers_here():
     assert set(NUMBERS) == set(WORLDS)
+
+
+@pytest.mark.parametrize("huge", [0.0, -1e6, -1e12])
+def test_true_regret_is_not_lost_beside_a_huge_cost(huge):
+    """Two ordinary states differ by 0.25 for one step; a third, which nobody needs to enter, costs a lot."""
+    mdp = FiniteMDP.from_function(
+        lambda state, action: [(1.0, 1 + action)] if state == 0 else [],
+        num_states=4,
+        num_actions=3,
+        discount=0.9,
+        initial=[1.0, 0.0, 0.0, 0.0],
+    )
+    problem = Problem(mdp, LinearFeatures(np.eye(4)[:, :3], mdp, offset=[0.0, 0.0, 0.0, huge]), Normal(3), 1.0)
+    world = World("cost", 0, problem, np.array([0.0, 1.0, 0.75]))
+    assert world.regret(np.array([0, 0, 0, 0])) == 0.0
+    assert world.regret(np.array([1, 0, 0, 0])) == pytest.approx(0.9 * 0.25, rel=1e-12)
+    assert world.regret(np.array([2, 0, 0, 0])) == pytest.approx(0.9 * (1.0 - huge), rel=1e-9)

@@ -131,7 +131,7 @@ def _acquisition_options(settings: LearnerSettings) -> dict[str, Any]:
 
 def _inference_options(settings: LearnerSettings) -> dict[str, Any]:
     options = settings.method.filled_options(settings.sized_options)
-    return {name: plain(value, name) for name, value in options.items()}
+    return {name: plain(value, name) for name, value in options.items()} | dict(settings.method.retired)
 
 
 def _filled(defaults: Mapping[str, Any], options: Mapping[str, Any], what: str) -> dict[str, Any]:

@@ -75,6 +75,8 @@ class Method:
         a certificate; default: the options as they are.
     test_options
         Options that make a quick run, for tests that go through all methods.
+    retired
+        Options that the method had once, with their defaults: ids of stored results are hashed with them.
     """
 
     summary: str
@@ -85,6 +87,7 @@ class Method:
     sized_fn: Callable[[Mapping[str, Any], float], dict[str, Any]] = lambda options, num_independent: dict(options)
     longer_fn: Callable[[Mapping[str, Any], int], dict[str, Any]] = lambda options, factor: dict(options)
     test_options: Mapping[str, Any] = field(default_factory=dict)
+    retired: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
@@ -132,6 +135,7 @@ INFERENCE: Registry[Method] = Registry(
             policywalk.refusal,
             longer_fn=longer_chains,
             test_options={"num_chains": 2, "num_warmup": 50, "num_draws": 50},
+            retired={"preset": None},
         ),
         "valuewalk": Method(
             "Hamiltonian chains over optimal values, with the exact Jacobian, for one reward per state or state and "
@@ -140,6 +144,7 @@ INFERENCE: Registry[Method] = Registry(
             valuewalk.refusal,
             longer_fn=longer_chains,
             test_options={"num_chains": 2, "num_warmup": 50, "num_draws": 50},
+            retired={"preset": None},
         ),
         "smc": Method(
             "sequential Monte Carlo over demonstrations: incremental, with the log evidence, for every prior",

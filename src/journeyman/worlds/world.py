@@ -8,11 +8,10 @@ import numpy as np
 
 from journeyman.checks import whole_number
 from journeyman.experts import SimulatedExpert
-from journeyman.mdp import evaluate_policy
+from journeyman.mdp import action_probabilities, occupancy
+from journeyman.mdp.accuracy import accuracy_of
 from journeyman.problem import Problem
 from journeyman.types import AnyArray, FloatArray
-
-ROUNDING = 1e-9  # of the largest value: a smaller regret is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +41,11 @@ class World:
     def regret(self, policy: AnyArray) -> float:
         """Return what a policy loses under the true reward, from the initial states: exactly 0 where it is rounding."""
         mdp, expert = self.problem.mdp, self.expert
-        loss = float(mdp.initial @ (expert.values - evaluate_policy(mdp, policy, self.reward)))
-        finite_q = expert.q[np.isfinite(expert.q)]
-        return loss if loss > ROUNDING * (1.0 + float(np.abs(finite_q).max())) else 0.0
+        probabilities = action_probabilities(mdp, policy)
+        best = expert.q.max(axis=1)
+        loss = best - (probabilities * np.where(probabilities > 0, expert.q, 0.0)).sum(axis=1)
+        error = accuracy_of(mdp, expert.reward[None], expert.values[None]).values[0]
+        return float(occupancy(mdp, policy) @ np.where(loss <= 2.0 * error, 0.0, loss))
 
 
 def world_rng(name: str, seed: int) -> np.random.Generator:
