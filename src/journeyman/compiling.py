@@ -32,6 +32,8 @@ class CompilationCount(event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: Any) -> None:
         """Take note of a function that is about to be compiled."""
+        if not event.data["dispatcher"].py_func.__module__.startswith("journeyman."):
+            return  # of numba or of another package: part of one of ours, or not ours to announce
         if self.num_compiled == 0 and not self.is_silent and sys.stderr is not None and sys.stderr.isatty():
             again = "once" if CACHE else "in every process: there is no folder to keep it in, set NUMBA_CACHE_DIR"
             print(f"journeyman is compiling, for some seconds ({again}) ...", file=sys.stderr)
