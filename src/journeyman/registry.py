@@ -43,21 +43,21 @@ class Registry(Mapping[str, T], Generic[T]):
     def __init__(self, what: str, group: str, kind: type[Any], entries: Mapping[str, T]) -> None:
         self.what, self.group, self.kind = what, group, kind
         self._entries: dict[str, T] = dict(entries)
-        self._builtin = frozenset(entries)
+        self.builtin = frozenset(entries)  # names that the package brings
         self._outside: dict[str, EntryPoint] | None = None  # entry points by name; None while nobody has looked
 
     def register(self, name: str, entry: T, *, replace: bool = False) -> T:
         """Add an entry under a new name; with `replace`, take the place of one that came from outside before."""
         if not isinstance(name, str) or not name:
             raise InputError(f"{self.what} must have a name, got {name!r}. Give it a word.")
-        if name in self._builtin or (name in self._entries and not replace and self._entries[name] is not entry):
+        if name in self.builtin or (name in self._entries and not replace and self._entries[name] is not entry):
             raise InputError(f"{self.what} must have a name of its own, got {name!r}, which exists. Choose another.")
         self._entries[name] = self._checked(name, entry)
         return entry
 
     def unregister(self, name: str) -> None:
         """Forget an entry that was registered from outside."""
-        if name in self._builtin or name not in self._entries:
+        if name in self.builtin or name not in self._entries:
             raise InputError(f"only {self.what} that was registered can be removed, got {name!r}. Leave it.")
         del self._entries[name]
 

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from journeyman.checks import check_options
+from journeyman.checks import check_options, whole_number
 from journeyman.errors import InputError
 from journeyman.registry import Registry
 from journeyman.worlds.counterexamples import bandit, brown_two_state, lopes_two_state, regret_eig_trap
@@ -38,7 +38,7 @@ def make_world(name: str, seed: int = 0, **options: Any) -> World:
     """Return world `name` with its truth drawn from the prior by `seed`; options as in its factory."""
     factory = WORLDS.find(name)
     check_options(options, world_options(name), f"world {name!r}")
-    world = factory(seed, **options)
+    world = factory(whole_number(seed, "seed", 0), **options)
     if not isinstance(world, World):
         raise InputError(
             f"the factory of world {name!r} must return a World, got {type(world).__name__}. Make one with World(...)."

@@ -45,6 +45,8 @@ def progress_figure(summaries: Mapping[str, LearningSummary]) -> "Figure":
     axes[0].annotate("delta", (1.0, delta), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
     axes[0].set_ylim(-0.03, 1.03)
     axes[0].set_title(f"chance of a regret of {epsilon:.4g} or more", fontsize=10)
+    if not axes[1].lines:  # steps that were replayed without their numbers
+        axes[1].set_ylim(0.1 * epsilon, 10.0 * epsilon)
     axes[1].set_yscale("log")
     axes[1].axhline(epsilon, color="0.4", linewidth=1, linestyle="--")
     axes[1].annotate("epsilon", (1.0, epsilon), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
