@@ -47,7 +47,7 @@ def test_json(run):  # noqa: F811
     code, out, err = run("bound", *ARGUMENTS, "--json", "--support", "30")
     assert (code, err) == (0, "")
     record = json.loads(out, parse_constant=pytest.fail)
-    assert record["options"]["gamma"] == 0.9
+    assert record["options"]["discount"] == 0.9
     assert [entry["name"] for entry in record["bounds"]] == ["published", "support"]
     assert record["bounds"][0]["eig_min"] == pytest.approx(eig_min(64, 5, 2.0, 0.9, 0.1, 0.1))
     steps = record["bounds"][0]["expected_steps"]
@@ -73,7 +73,7 @@ def test_help_teaches_with_an_example(run):  # noqa: F811
     [
         ({"epsilon": "-1"}, "epsilon must be positive and finite, got -1.0"),
         ({"delta": "1"}, "delta must lie strictly between 0 and 1, got 1.0"),
-        ({"gamma": "1"}, "discount must"),
+        ({"discount": "1"}, "discount must"),
         ({"beta": "0"}, "beta must be positive"),
         ({"states": "0"}, "the number of states must be"),
         ({"support": "65"}, "at most all 64, got 65"),

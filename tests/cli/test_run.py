@@ -139,9 +139,9 @@ def test_two_processes_at_once_are_refused(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "Say --world or --problem"),
-        (("--world", "jail", "--problem", "p.toml"), "Say --world or --problem"),
-        (("--problem", "p.toml", "--world-set", "size=3"), "--world-set is for worlds"),
+        ((), "Say --problem problem.toml or --world NAME"),
+        (("--world", "jail", "--problem", "p.toml"), "Say --problem problem.toml or --world NAME"),
+        (("--problem", "p.toml", "--world-set", "size=3"), "--world-set must come with --world"),
         (("--world", "jial"), "Did you mean 'jail'"),
         (("--world", "jail", "--acquisition", "pac"), "an acquisition function must be one that exists"),
         (("--world", "jail", "--inference", "smcc"), "Did you mean 'smc'"),

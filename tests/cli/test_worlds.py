@@ -85,7 +85,7 @@ def test_show_all_states(run):
     [
         (["jial"], "got 'jial'. Did you mean 'jail'?"),
         (["jial", "--world-set", "beta=1"], "got 'jial'. Did you mean 'jail'?"),
-        (["nothing-like-it"], "Choose from jail, random-8x8"),
+        (["nothing-like-it"], "Choose from: jail, random-8x8"),
         (["jail", "--seed", "-1"], "got -1"),
         (["jail", "--world-set", "beta"], "must be written as KEY=VALUE, got 'beta'"),
         (["jail", "--world-set", "colour=red"], "got 'colour'. It has: beta, discount, slip"),

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from journeyman.cli.printing import print_json
+from journeyman.cli.options import AsJson, Delta, Epsilon, print_json
 
 HELP = """Say how many answers a guarantee can take at most, whatever the expert says.
 
@@ -25,8 +25,8 @@ def bound(
     actions: Annotated[int, typer.Option(help="Number of actions.")],
     beta: Annotated[float, typer.Option(help="Rationality of the expert: larger is closer to optimal.")],
     discount: Annotated[float, typer.Option(help="Discount, between 0 and 1.")],
-    epsilon: Annotated[float, typer.Option(help="Regret that is too much, in units of the reward.")],
-    delta: Annotated[float, typer.Option(help="Chance of it that is acceptable.")],
+    epsilon: Epsilon,
+    delta: Delta,
     support: Annotated[int | None, typer.Option(help="States that the policy can visit at all.")] = None,
     horizon: Annotated[
         int | None,
@@ -34,27 +34,21 @@ def bound(
     ] = None,
     near_states: Annotated[
         int | None,
-        typer.Option(help="States within 1 / (1 - gamma) steps of the initial ones, for the paper's heuristic."),
+        typer.Option(help="States within 1 / (1 - discount) steps of the initial ones, for the paper's heuristic."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print the bounds in words, or as JSON."""
     from journeyman.apprentice.bounds import all_bounds, h_max
 
-    found = all_bounds(
-        states, actions, beta, discount, epsilon, delta, support=support, horizon=horizon, near_states=near_states
-    )
+    sizes: Any = dict(
+        states=states, actions=actions, beta=beta, discount=discount, epsilon=epsilon, delta=delta
+    )  # fmt: skip
+    more: dict[str, Any] = {"support": support, "horizon": horizon, "near_states": near_states}
+    found = all_bounds(*sizes.values(), **more)
     if as_json:
-        options: dict[str, Any] = {
-            "states": states,
-            "actions": actions,
-            "beta": beta,
-            "discount": discount,
-            "epsilon": epsilon,
-        }
-        options |= {"delta": delta, "support": support, "horizon": horizon, "near_states": near_states}
         bounds = [entry.to_record() for entry in found]
-        print_json({"options": options, "h_max": h_max(states, actions), "bounds": bounds})
+        print_json({"options": sizes | more, "h_max": h_max(states, actions), "bounds": bounds})
     else:
         for line in bound_lines(found, h_max(states, actions), epsilon, delta):
             typer.echo(line)

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeyman.cli.options import AsJson, InferenceOptions, WorldOptions, parse_options, parse_settings
-from journeyman.cli.printing import print_json
+from journeyman.cli import options as opt
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,22 +34,19 @@ PUBLISHED_WARNING = (
 
 
 def calibrate(
-    world: Annotated[str | None, typer.Option(metavar="NAME", help="A world of [bold]journeyman worlds[/].")] = None,
-    problem: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A problem file instead, as [bold]journeyman init[/] writes one."),
-    ] = None,
+    world: opt.WorldChoice = None,
+    problem: opt.ProblemFile = None,
     problem_factory: Annotated[
         str | None, typer.Option(metavar="FILE.py:NAME", help="A Problem in a Python file, or a function giving one.")
     ] = None,
-    inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method, such as smc.")] = "smc",
+    inference: opt.Inference = "smc",
     replications: Annotated[int, typer.Option(help="How many; 500 find means off by a quarter of an sd.")] = 200,
     demonstrations: Annotated[int, typer.Option(help="Answers of the expert per replication.")] = 20,
     length: Annotated[
         int | None, typer.Option(help="Ask for trajectories of up to so many steps instead of single actions.")
     ] = None,
-    world_set: WorldOptions = None,
-    inference_set: InferenceOptions = None,
+    world_set: opt.WorldOptions = None,
+    inference_set: opt.InferenceOptions = None,
     assumed_beta_factor: Annotated[
         float, typer.Option(help="Tell the method a beta so many times too large, to see that it is found.")
     ] = 1.0,
@@ -59,27 +55,25 @@ def calibrate(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where results are kept; default: a name made of the settings.")
     ] = None,
-    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")] = None,
-    as_json: AsJson = False,
+    png: opt.Picture = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Run what is missing, then say what all replications tell."""
     from journeyman.calibration import CalibrationSpec, load_run, run_calibration, summarise, summary_record
     from journeyman.checks import whole_number
     from journeyman.report.calibration.table import describe_spec
-    from journeyman.report.drawing.maps import checked_picture_path, save_figure
 
-    if png is not None:
-        checked_picture_path(png)
+    opt.check_picture(png)
     whole_number(replications, "the number of replications", 1)
     whole_number(workers, "the number of workers", 1)
-    if world is None and world_set:
-        raise InputError("--world-set must come with --world, got it alone. Change the problem instead.")
+    if world is None:
+        opt.check_no_options(world_set)
     spec = CalibrationSpec(
         world=world,
-        world_options={} if world is None else parse_options(world, world_set or []),
+        world_options={} if world is None else opt.parse_options(world, world_set),
         problem=given_problem(problem, problem_factory),
         method=inference,
-        method_options=parse_settings(inference_set or []),
+        method_options=opt.parse_settings(inference_set),
         num_demonstrations=demonstrations,
         kind="state" if length is None else "trajectory",
         length=length,
@@ -96,19 +90,18 @@ def calibrate(
         typer.echo(f"Stopped. {len(load_run(path).replications)} replications are kept in {path}.", err=True)
         raise typer.Exit(130) from None
     summary = summarise(done, load_run(path).names, spec.num_draws)
+    title = describe_spec(spec.record())
     if as_json:
-        print_json({"spec": spec.record(), "depends_on_truth": spec.depends_on_truth} | summary_record(summary))
+        opt.print_json({"spec": spec.record(), "depends_on_truth": spec.depends_on_truth} | summary_record(summary))
     else:
         from rich.console import Console
 
         from journeyman.report.calibration.table import print_calibration
 
-        print_calibration(Console(), summary, describe_spec(spec.record()))
-    if png is not None:
-        from journeyman.report.calibration.figures import calibration_figure
+        print_calibration(Console(), summary, title)
+    from journeyman.report.calibration.figures import calibration_figure
 
-        save_figure(calibration_figure(summary, describe_spec(spec.record())), png)
-        typer.echo(f"Picture written to {png}", err=as_json)
+    opt.save_picture(lambda: calibration_figure(summary, title), png, as_json)
 
 
 def default_path(spec: "CalibrationSpec") -> Path:

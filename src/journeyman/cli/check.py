@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from journeyman.cli.printing import print_json
+from journeyman.cli.options import AsJson, print_json
 
 HELP = """Check a problem file, and explain what it means.
 
 Mistakes are named with file, line and what to write instead. If there are none, you read what the problem is: its \
-size, what can be reached and asked, and what beta means: how often such an expert would pick a best action, computed \
-on rewards that are drawn from your prior.
+size, what can be reached and asked, and what beta means: how often such an expert would pick a best action, on \
+rewards drawn from your prior.
 """
 EPILOG = (
     "Example: [bold]journeyman init garden[/], then [bold]journeyman check garden/problem.toml[/]. "
@@ -22,7 +22,7 @@ EPILOG = (
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A problem.toml, as `journeyman init` writes one.")],
     seed: Annotated[int, typer.Option(help="Of the rewards that are drawn from the prior.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Load the problem, compute what it means, and print it."""
     from journeyman.problem_files import explain, load_problem

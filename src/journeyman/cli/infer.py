@@ -3,12 +3,11 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeyman.cli.options import InferenceOptions, Threads, WorldOptions, parse_options, parse_settings
-from journeyman.cli.printing import print_json
+from journeyman.cli import options as opt
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,48 +23,45 @@ EPILOG = (
     "Examples: [bold]journeyman infer random-8x8 --demonstrations 60 --png posterior.png[/] maps mean and uncertainty. "
     "[bold]journeyman infer jail --inference enumerate --demonstrations 5 --kind trajectory --length 8[/] asks for "
     "more. [bold]journeyman infer random-grid --world-set size=4 --inference policywalk --inference-set sampler=hmc "
-    "--netcdf draws.nc[/] keeps the draws for ArviZ. Methods: enumerate, policywalk, smc, valuewalk, variational."
+    "--netcdf draws.nc[/] keeps the draws for ArviZ."
 )
 
 
 def infer(
-    name: Annotated[str, typer.Argument(metavar="WORLD", help="A name that [bold]journeyman worlds[/] lists.")],
-    inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method.")] = "smc",
+    name: opt.WorldName,
+    inference: opt.Inference = "smc",
     demonstrations: Annotated[
         int, typer.Option(metavar="N", help="How many demonstrations to ask for; 0 shows the prior.")
     ] = 20,
     seed: Annotated[int, typer.Option(help="Of the world, of what is asked and answered, and of the sampling.")] = 0,
-    kind: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
-    length: Annotated[
-        int | None, typer.Option(metavar="L", help="Most steps of a trajectory; default: as the world says.")
-    ] = None,
-    world_set: WorldOptions = None,
-    inference_set: InferenceOptions = None,
-    png: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw mean and uncertainty: .png, .svg, .pdf ...")
-    ] = None,
+    kind: opt.Kind = "state",
+    length: opt.Length = None,
+    world_set: opt.WorldOptions = None,
+    inference_set: opt.InferenceOptions = None,
+    png: opt.Picture = None,
     netcdf: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the draws for ArviZ.")] = None,
-    threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of drawing.")] = False,
+    threads: opt.Threads = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Simulate demonstrations, infer, show, and write what was asked for."""
-    from journeyman.inference import infer as infer_posterior
+    from journeyman.inference import INFERENCE, infer as infer_posterior
     from journeyman.inference.arviz_export import write_netcdf
-    from journeyman.report.drawing.maps import posterior_map, save_figure
+    from journeyman.report.drawing.maps import posterior_map
     from journeyman.report.posterior.summary import posterior_record, summarise_posterior
     from journeyman.wording import counted
     from journeyman.worlds import make_world
 
-    chosen = checked_settings(inference, inference_set or [])
+    INFERENCE.find(inference)
+    chosen = opt.parse_settings(inference_set)
     check_places(png, netcdf)
-    world = make_world(name, seed, **parse_options(name, world_set or []))
+    world = make_world(name, seed, **opt.parse_options(name, world_set))
     answers = ask_at_random(world, demonstrations, seed, kind=kind, length=length)
     posterior = infer_posterior(
         world.problem, answers, inference, seed=seed, num_threads=threads, progress=sys.stderr.isatty(), **chosen
     )
     summary = summarise_posterior(world, answers, posterior)
     if as_json:
-        print_json(posterior_record(summary))
+        opt.print_json(posterior_record(summary))
     else:
         from rich.console import Console
 
@@ -75,18 +71,9 @@ def infer(
     if netcdf is not None:
         write_netcdf(posterior.to_arviz(include_reward=True), netcdf)
         typer.echo(f"Draws written to {netcdf}", err=as_json)
-    if png is not None:
-        title = f"{world.name}, seed {seed}: reward after {counted(len(answers), 'demonstration')}, by {inference}"
-        save_figure(posterior_map(world.problem, posterior.mean_reward(), posterior.reward_std(), title=title), png)
-        typer.echo(f"Picture written to {png}", err=as_json)
-
-
-def checked_settings(method: str, pairs: list[str]) -> dict[str, Any]:
-    """Return KEY=VALUE texts as options of a method that exists; `infer` itself checks their names."""
-    from journeyman.inference import INFERENCE
-
-    INFERENCE.find(method)
-    return parse_settings(pairs)
+    title = f"{world.name}, seed {seed}: reward after {counted(len(answers), 'demonstration')}, by {inference}"
+    mean, std = posterior.mean_reward(), posterior.reward_std()
+    opt.save_picture(lambda: posterior_map(world.problem, mean, std, title=title), png, as_json)
 
 
 def ask_at_random(
@@ -95,12 +82,11 @@ def ask_at_random(
     """Return the expert's answers at states drawn uniformly from those that may be asked about."""
     import numpy as np
 
-    from journeyman.checks import whole_number
+    from journeyman.checks import one_of, whole_number
     from journeyman.experts import KINDS, questions_at
 
     num_demonstrations = whole_number(num_demonstrations, "the number of demonstrations", 0, "0 shows the prior.")
-    if kind not in KINDS:
-        raise InputError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}. Leave it out for single actions.")
+    one_of(kind, KINDS, "kind", "Leave it out for single actions.")
     if kind == "state" and length is not None:
         raise InputError(f"only a trajectory has a length, got --length {length}. Add --kind trajectory.")
     queryable = np.flatnonzero(world.problem.queryable)
@@ -108,21 +94,17 @@ def ask_at_random(
         raise InputError(
             f"a world must have states that can be asked about, got none with seed {world.seed}. Use another seed."
         )
-    asked = queryable[:0]
-    if num_demonstrations:
-        asked = np.random.default_rng([seed, 1]).choice(queryable, num_demonstrations)
-    steps = (length if length is not None else world.max_length) if kind == "trajectory" else None
-    expert = world.make_expert(seed)
-    return tuple(map(expert.demonstrate, questions_at(asked.tolist(), kind=kind, length=steps)))
+    rng = np.random.default_rng([seed, 1])
+    asked = rng.choice(queryable, num_demonstrations) if num_demonstrations else queryable[:0]
+    questions = questions_at(asked.tolist(), kind=kind, length=opt.trajectory_length(world, kind, length))
+    return tuple(map(world.make_expert(seed).demonstrate, questions))
 
 
 def check_places(png: Path | None, netcdf: Path | None) -> None:
     """Refuse files that cannot be written, before the long work."""
     from journeyman.extras import require
-    from journeyman.report.drawing.maps import checked_picture_path
 
-    if png is not None:
-        checked_picture_path(png)
+    opt.check_picture(png)
     if netcdf is not None:
         require("arviz", "mcmc")
         if netcdf.is_dir():

@@ -1,15 +1,36 @@
-"""Options that several commands take, and KEY=VALUE texts as values."""
+"""What several commands share: options, KEY=VALUE texts as values, where a problem comes from, and how to print."""
 
 import json
-from typing import Annotated, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from journeyman.errors import InputError
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from journeyman.worlds import World
+
+WorldName = Annotated[str, typer.Argument(metavar="WORLD", help="A name that [bold]journeyman worlds[/] lists.")]
+WorldChoice = Annotated[
+    str | None, typer.Option("--world", metavar="NAME", help="A world of [bold]journeyman worlds[/].")
+]
+ProblemFile = Annotated[
+    Path | None,
+    typer.Option("--problem", metavar="FILE", help="A problem file instead, as [bold]journeyman init[/] writes one."),
+]
 WorldOptions = Annotated[
     list[str] | None,
     typer.Option("--world-set", metavar="KEY=VALUE", help="Option of the world, such as beta=2; can be repeated."),
+]
+Inference = Annotated[
+    str,
+    typer.Option(
+        "--inference", metavar="METHOD", help="enumerate, policywalk, smc, valuewalk, variational, or one of your own."
+    ),
 ]
 InferenceOptions = Annotated[
     list[str] | None,
@@ -19,6 +40,10 @@ InferenceOptions = Annotated[
         help="Option of the inference method, such as num_particles=500; can be repeated.",
     ),
 ]
+Acquisition = Annotated[
+    str | None,
+    typer.Option("--acquisition", metavar="NAME", help="Acquisition function; default: by goal and problem."),
+]
 AcquisitionOptions = Annotated[
     list[str] | None,
     typer.Option(
@@ -27,30 +52,34 @@ AcquisitionOptions = Annotated[
         help="Option of the acquisition function, such as edges=0,1; can be repeated.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Kind = Annotated[str, typer.Option("--kind", metavar="KIND", help="state: one action; trajectory: several.")]
+Length = Annotated[
+    int | None,
+    typer.Option("--length", metavar="L", help="Most steps of a trajectory; a world has a default."),
+]
+Epsilon = Annotated[float, typer.Option("--epsilon", help="Regret that is too much, in units of the reward.")]
+Delta = Annotated[float, typer.Option("--delta", help="Chance of it that is acceptable.")]
+Goal = Annotated[str, typer.Option("--goal", help="policy: a certified policy; reward: to know the reward itself.")]
+Picture = Annotated[
+    Path | None, typer.Option("--png", metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")
+]
 Threads = Annotated[int | None, typer.Option("--threads", metavar="N", help="Threads; default: all cores.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def parse_options(name: str, pairs: list[str]) -> dict[str, Any]:
+def parse_options(name: str, pairs: list[str] | None) -> dict[str, Any]:
     """Return KEY=VALUE texts as options of world `name`, each of the type of its default."""
-    from journeyman.report.world.listing import world_options
+    from journeyman.checks import check_options
+    from journeyman.report.world.summary import world_options
     from journeyman.worlds import make_world
 
     if not pairs:
         return {}
     make_world(name)  # says what is wrong with the name
     defaults = world_options(name)
-    options: dict[str, Any] = {}
-    for pair in pairs:
-        key, separator, text = pair.partition("=")
-        if not separator:
-            raise InputError(f"an option must be written as KEY=VALUE, got {pair!r}. Example: --world-set beta=2")
-        if key not in defaults:
-            raise InputError(f"world {name!r} must get options it knows, got {key!r}. It has: {', '.join(defaults)}.")
-        if key in options:
-            raise InputError(f"option {key} must be given once, got it twice. Remove one of them.")
-        options[key] = parse_value(key, text, type(defaults[key]))
-    return options
+    texts = split_pairs(pairs, "--world-set beta=2")
+    check_options(texts, defaults, f"world {name!r}")
+    return {key: parse_value(key, text, type(defaults[key])) for key, text in texts.items()}
 
 
 WORDS_OF_TYPE = {int: "a whole number", float: "a number", str: "a word"}
@@ -66,17 +95,23 @@ def parse_value(key: str, text: str, kind: type) -> Any:
         ) from None
 
 
-def parse_settings(pairs: list[str]) -> dict[str, Any]:
-    """Return KEY=VALUE texts as options of a method: numbers, true or false where they read like it, else words."""
-    settings: dict[str, Any] = {}
+def split_pairs(pairs: list[str], example: str) -> dict[str, str]:
+    """Return KEY=VALUE texts as a dict; no key may come twice."""
+    texts: dict[str, str] = {}
     for pair in pairs:
         key, separator, text = pair.partition("=")
         if not separator:
-            raise InputError(
-                f"a setting must be written as KEY=VALUE, got {pair!r}. Example: --inference-set num_particles=500"
-            )
-        if key in settings:
-            raise InputError(f"setting {key} must be given once, got it twice. Remove one of them.")
+            raise InputError(f"a setting must be written as KEY=VALUE, got {pair!r}. Example: {example}")
+        if key in texts:
+            raise InputError(f"option {key} must be given once, got it twice. Remove one of them.")
+        texts[key] = text
+    return texts
+
+
+def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
+    """Return KEY=VALUE texts as options of a method: numbers, true or false where they read like it, else words."""
+    settings: dict[str, Any] = {}
+    for key, text in split_pairs(pairs or [], "--inference-set num_particles=500").items():
         try:
             value = json.loads(text.lower() if text in ("True", "False") else text)
         except ValueError:
@@ -85,11 +120,10 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
     return settings
 
 
-def parse_scoring_options(pairs: list[str]) -> dict[str, Any]:
+def parse_scoring_options(pairs: list[str] | None) -> dict[str, Any]:
     """Return KEY=VALUE texts as options of a function: as `parse_settings`, and lists of numbers, and none."""
-    parsed: dict[str, Any] = {}
-    for key, value in parse_settings(pairs).items():
-        parsed[key] = value
+    parsed = parse_settings(pairs)
+    for key, value in parsed.items():
         if value == "none":
             parsed[key] = None
         elif key == "edges":
@@ -98,3 +132,62 @@ def parse_scoring_options(pairs: list[str]) -> dict[str, Any]:
             except ValueError:
                 raise InputError(f"edges must be numbers between commas, got {value!r}. Example: edges=0,1") from None
     return parsed
+
+
+def chosen_world(world: str | None, problem: Path | None, options: list[str] | None, seed: int) -> "World":
+    """Return a world by name, or one made of a problem file with a truth drawn from its prior."""
+    from journeyman.worlds import World, make_world
+
+    if (world is None) == (problem is None):
+        got = "none" if world is None else "a file and a world"
+        raise InputError(f"there must be one problem, got {got}. Say --problem problem.toml or --world NAME.")
+    if world is not None:
+        return make_world(world, seed, **parse_options(world, options))
+    from journeyman.problem_files import load_problem
+    from journeyman.worlds.world import world_rng
+
+    assert problem is not None
+    check_no_options(options)
+    loaded = load_problem(problem)
+    return World(problem.stem, seed, loaded, loaded.prior.sample(world_rng("problem-file", seed), 1)[0])
+
+
+def check_no_options(options: list[str] | None) -> None:
+    """Refuse options of a world where there is none."""
+    if options:
+        raise InputError(f"--world-set must come with --world, got {options[0]!r} alone. Change the problem instead.")
+
+
+def trajectory_length(world: "World", kind: str, length: int | None) -> int | None:
+    """Return the length that was asked for, or that of the world's trajectories."""
+    return world.max_length if kind == "trajectory" and length is None else length
+
+
+def print_json(data: Any) -> None:
+    """Print data as JSON that every parser accepts: no NaN, no infinity."""
+    typer.echo(json.dumps(data, indent=2, allow_nan=False))
+
+
+def say(as_json: bool, record: Any, words: str) -> None:
+    """Print what was done: a record for programs, or words for people."""
+    if as_json:
+        print_json(record)
+    else:
+        typer.echo(words)
+
+
+def check_picture(path: Path | None) -> None:
+    """Refuse a picture that cannot be written, before the long work."""
+    from journeyman.report.drawing.maps import checked_picture_path
+
+    if path is not None:
+        checked_picture_path(path)
+
+
+def save_picture(figure_fn: "Callable[[], Figure]", path: Path | None, as_json: bool) -> None:
+    """Write a picture if one was asked for, and say so."""
+    from journeyman.report.drawing.maps import save_figure
+
+    if path is not None:
+        save_figure(figure_fn(), path)
+        typer.echo(f"Picture written to {path}", err=as_json)

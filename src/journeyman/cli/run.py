@@ -5,16 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeyman.cli.options import (
-    AcquisitionOptions,
-    InferenceOptions,
-    Threads,
-    WorldOptions,
-    parse_options,
-    parse_scoring_options,
-    parse_settings,
-)
-from journeyman.cli.printing import print_json
+from journeyman.cli import options as opt
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,33 +34,24 @@ EPILOG = (
 
 def run(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to keep the run in; the same one continues it.")],
-    world: Annotated[str | None, typer.Option(metavar="NAME", help="A world of [bold]journeyman worlds[/].")] = None,
-    problem: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A problem of your own (.toml) instead of a world.")
-    ] = None,
-    acquisition: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Acquisition function; default: by goal and problem."),
-    ] = None,
-    inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method.")] = "smc",
+    world: opt.WorldChoice = None,
+    problem: opt.ProblemFile = None,
+    acquisition: opt.Acquisition = None,
+    inference: opt.Inference = "smc",
     steps: Annotated[int, typer.Option(metavar="N", help="Answers in all, at most.")] = 50,
     batch: Annotated[int, typer.Option(metavar="K", help="Queries to choose at once.")] = 1,
-    kind: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
-    length: Annotated[
-        int | None, typer.Option(metavar="L", help="Most steps of a trajectory; default: as the world says.")
-    ] = None,
-    epsilon: Annotated[float, typer.Option(help="Regret that is too much, in units of the reward.")] = 0.1,
-    delta: Annotated[float, typer.Option(help="Chance of it that is acceptable.")] = 0.1,
-    goal: Annotated[
-        str, typer.Option(help="policy: a certified policy; reward: to know the reward itself.")
-    ] = "policy",
+    kind: opt.Kind = "state",
+    length: opt.Length = None,
+    epsilon: opt.Epsilon = 0.1,
+    delta: opt.Delta = 0.1,
+    goal: opt.Goal = "policy",
     seed: Annotated[int, typer.Option(help="Of the world, of the expert's noise, and of the learner.")] = 0,
-    world_set: WorldOptions = None,
-    inference_set: InferenceOptions = None,
-    acquisition_set: AcquisitionOptions = None,
+    world_set: opt.WorldOptions = None,
+    inference_set: opt.InferenceOptions = None,
+    acquisition_set: opt.AcquisitionOptions = None,
     stop: Annotated[bool, typer.Option(help="Whether to stop when the goal is reached.")] = True,
-    threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of words.")] = False,
+    threads: opt.Threads = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Open the study of the folder, resume it, and say what came of it."""
     from journeyman.checks import whole_number
@@ -79,17 +61,19 @@ def run(
 
     whole_number(steps, "steps", 0, "It is the number of answers.")
     whole_number(batch, "batch", 1, "It is the number of queries to choose at once.")
-    instance = instance_of(world, problem, seed, world_set or [])
+    instance = opt.chosen_world(world, problem, world_set, seed)
+    if problem is not None:
+        typer.echo(f"The true reward of the simulated expert is drawn from the prior, with seed {seed}.", err=True)
     chosen = LearnerSettings.for_problem(
         instance.problem,
         acquisition=acquisition or "",
-        acquisition_options=parse_scoring_options(acquisition_set or []),
+        acquisition_options=opt.parse_scoring_options(acquisition_set),
         inference=inference,
-        inference_options=parse_settings(inference_set or []),
+        inference_options=opt.parse_settings(inference_set),
         epsilon=epsilon,
         delta=delta,
         kind=kind,
-        length=instance.max_length if kind == "trajectory" and length is None else length,
+        length=opt.trajectory_length(instance, kind, length),
         goal=goal,
         seed=seed,
     )
@@ -106,35 +90,11 @@ def run(
             record = result_record(instance, result)
             exports.write_json(record["certificate"], folder / "certificate.json")
             if as_json:
-                options = {} if world is None else parse_options(world, world_set or [])
-                source = {
-                    "world": world,
-                    "world_options": options,
-                    "problem": None if problem is None else str(problem),
-                }
-                print_json({"out": str(out), "spec": {**source, "batch": batch, **chosen.to_record()}} | record)
+                options = {} if world is None else opt.parse_options(world, world_set)
+                source = {"world": world, "world_options": options, "problem": problem and str(problem)}
+                opt.print_json({"out": str(out), "spec": {**source, "batch": batch, **chosen.to_record()}} | record)
             else:
                 print_result(result, record, out)
-
-
-def instance_of(world: str | None, problem: Path | None, seed: int, options: list[str]) -> "World":
-    """Return a world by name, or one made of a problem file and a truth drawn from its prior."""
-    from journeyman.worlds import World, make_world
-
-    if (world is None) == (problem is None):
-        raise InputError("a run must have either a world or a problem, got both or none. Say --world or --problem.")
-    if world is not None:
-        return make_world(world, seed, **parse_options(world, options))
-    if options:
-        raise InputError("--world-set is for worlds, got it with --problem. Change the problem file instead.")
-    assert problem is not None
-    from journeyman.problem_files import load_problem
-    from journeyman.worlds.world import world_rng
-
-    loaded = load_problem(problem)
-    truth = loaded.prior.sample(world_rng("problem-file", seed), 1)[0]
-    typer.echo(f"The true reward of the simulated expert is drawn from the prior, with seed {seed}.", err=True)
-    return World(problem.stem, seed, loaded, truth)
 
 
 def opened_run(folder: Path, problem: "Problem", settings: "LearnerSettings", num_threads: int | None) -> "Study":

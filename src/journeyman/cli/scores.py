@@ -1,14 +1,12 @@
 """`journeyman scores`: where an acquisition function would ask next."""
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from journeyman.cli import options as opt
 from journeyman.cli.infer import ask_at_random
-from journeyman.cli.options import AcquisitionOptions, Threads, WorldOptions, parse_options, parse_scoring_options
-from journeyman.cli.printing import print_json
 
 if TYPE_CHECKING:
     from journeyman.learner import ActiveLearner
@@ -31,41 +29,37 @@ ASKERS = ("random", "best")
 
 
 def scores(
-    name: Annotated[str, typer.Argument(metavar="WORLD", help="A name that [bold]journeyman worlds[/] lists.")],
+    name: opt.WorldName,
     acquisition: Annotated[str, typer.Option(metavar="NAME", help="Acquisition function.")] = "pac_eig",
     demonstrations: Annotated[int, typer.Option(metavar="N", help="How many demonstrations come before.")] = 20,
     seed: Annotated[int, typer.Option(help="Of the world, of what is asked and answered, and of the sampling.")] = 0,
     ask: Annotated[
         str, typer.Option(metavar="HOW", help="random: at random states; best: where the function would ask.")
     ] = "random",
-    kind: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
-    length: Annotated[
-        int | None, typer.Option(metavar="L", help="Most steps of a trajectory; default: as the world says.")
-    ] = None,
-    epsilon: Annotated[float, typer.Option(help="Regret that is too much, in units of the reward.")] = 0.1,
-    inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method.")] = "smc",
-    world_set: WorldOptions = None,
-    acquisition_set: AcquisitionOptions = None,
-    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")] = None,
-    threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of drawing.")] = False,
+    kind: opt.Kind = "state",
+    length: opt.Length = None,
+    epsilon: opt.Epsilon = 0.1,
+    inference: opt.Inference = "smc",
+    world_set: opt.WorldOptions = None,
+    acquisition_set: opt.AcquisitionOptions = None,
+    png: opt.Picture = None,
+    threads: opt.Threads = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Simulate demonstrations, score all states, show the map, and perhaps draw a picture too."""
     from journeyman.acquisition import score
     from journeyman.acquisition.registry import check_acquisition_options
     from journeyman.checks import one_of
     from journeyman.inference import infer
-    from journeyman.report.drawing.maps import checked_picture_path, save_figure
     from journeyman.report.scores.score_map import ScoreMap, score_figure, score_record
     from journeyman.worlds import make_world
 
-    chosen = parse_scoring_options(acquisition_set or [])
+    chosen = opt.parse_scoring_options(acquisition_set)
     check_acquisition_options(acquisition, chosen)
-    if png is not None:
-        checked_picture_path(png)
+    opt.check_picture(png)
     one_of(ask, ASKERS, "ask", "Leave it out for 'random'.")
-    world = make_world(name, seed, **parse_options(name, world_set or []))
-    steps = (length if length is not None else world.max_length) if kind == "trajectory" else length
+    world = make_world(name, seed, **opt.parse_options(name, world_set))
+    steps = opt.trajectory_length(world, kind, length)
     rating: dict[str, Any] = {"kind": kind, "length": steps, "epsilon": epsilon, "seed": seed, "num_threads": threads}
     if ask == "best":
         learner = ask_where_best(world, demonstrations, acquisition, inference, rating, chosen)
@@ -75,18 +69,15 @@ def scores(
         posterior = infer(world.problem, answers, inference, seed=seed, num_threads=threads, progress=is_shown)
     asked_by = acquisition if ask == "best" else "chance"
     found = ScoreMap(world, answers, posterior, score(posterior, acquisition, **rating, **chosen), asked_by)
-    if png is not None:
-        save_figure(score_figure(found), png)
     if as_json:
-        print_json(score_record(found))
+        opt.print_json(score_record(found))
     else:
         from rich.console import Console
 
         from journeyman.report.scores.terminal import print_scores
 
         print_scores(Console(), found)
-    if png is not None:
-        typer.echo(f"Picture written to {png}", err=as_json)
+    opt.save_picture(lambda: score_figure(found), png, as_json)
 
 
 def ask_where_best(

@@ -1,12 +1,10 @@
 """`journeyman worlds`: list the worlds, and look at one."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from journeyman.cli.options import WorldOptions, parse_options
-from journeyman.cli.printing import print_json
+from journeyman.cli import options as opt
 
 LIST_HELP = """List the worlds: small problems with a simulated expert, to try and compare methods on.
 
@@ -33,19 +31,19 @@ app = typer.Typer(rich_markup_mode="rich")
 
 
 @app.callback(invoke_without_command=True, help=LIST_HELP, epilog=LIST_EPILOG)
-def list_worlds(
-    context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON, with the options of each.")] = False,
-) -> None:
+def list_worlds(context: typer.Context, as_json: opt.AsJson = False) -> None:
     """List the worlds, unless a command follows."""
     if context.invoked_subcommand is not None:
         return
+    from dataclasses import asdict
+
     from rich.console import Console
 
-    from journeyman.report.world.listing import entry_records, print_worlds, world_entries
+    from journeyman.report.world.summary import world_entries
+    from journeyman.report.world.terminal import print_worlds
 
     if as_json:
-        print_json(entry_records(world_entries()))
+        opt.print_json([asdict(entry) for entry in world_entries()])
     else:
         print_worlds(Console(), world_entries())
         typer.echo("Look at one: journeyman worlds show jail --seed 3")
@@ -53,32 +51,27 @@ def list_worlds(
 
 @app.command(help=SHOW_HELP, epilog=SHOW_EPILOG)
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name that [bold]journeyman worlds[/] lists.")],
+    name: opt.WorldName,
     seed: Annotated[int, typer.Option(help="Which instance: 0, 1, 2, ...")] = 0,
-    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")] = None,
-    world_set: WorldOptions = None,
+    png: opt.Picture = None,
+    world_set: opt.WorldOptions = None,
     shows_all: Annotated[bool, typer.Option("--all", help="List all states of a world without a grid.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of drawing.")] = False,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Draw one world in the terminal, or print it as JSON, and perhaps draw a picture too."""
-    from journeyman.report.drawing.maps import checked_picture_path, save_figure, world_figure
-    from journeyman.report.world.summary import summarise_world, world_record
+    from journeyman.report.drawing.maps import world_figure
+    from journeyman.report.world.summary import summarise_world, world_options, world_record
     from journeyman.worlds import make_world
 
-    options = parse_options(name, world_set or [])
-    if png is not None:
-        checked_picture_path(png)
+    options = opt.parse_options(name, world_set)
+    opt.check_picture(png)
     summary = summarise_world(make_world(name, seed, **options))
-    if png is not None:
-        save_figure(world_figure(summary), png)
     if as_json:
-        print_json(world_record(summary))
+        opt.print_json(world_record(summary))
     else:
         from rich.console import Console
 
-        from journeyman.report.world.listing import world_options
         from journeyman.report.world.terminal import print_world
 
         print_world(Console(), summary, options=world_options(name) | options, shows_all=shows_all)
-    if png is not None:
-        typer.echo(f"Picture written to {png}", err=as_json)
+    opt.save_picture(lambda: world_figure(summary), png, as_json)

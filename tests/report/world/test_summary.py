@@ -5,8 +5,7 @@ import pytest
 
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP, solve
-from journeyman.report.world.listing import world_entries
-from journeyman.report.world.summary import optimal_actions, per_state, summarise_world, world_record
+from journeyman.report.world.summary import optimal_actions, per_state, summarise_world, world_entries, world_record
 from journeyman.worlds import WORLDS, make_world
 
 

@@ -9,9 +9,8 @@ from rich.console import Console
 from journeyman.mdp import FiniteMDP, Grid
 from journeyman.problem import Problem
 from journeyman.report.drawing.terminal_grid import UNICODE, cell_style
-from journeyman.report.world.listing import print_worlds, world_entries
-from journeyman.report.world.summary import summarise_world
-from journeyman.report.world.terminal import print_world
+from journeyman.report.world.summary import summarise_world, world_entries
+from journeyman.report.world.terminal import print_world, print_worlds
 from journeyman.rewards import Normal, PerState
 from journeyman.wording import signed_number
 from journeyman.worlds import WORLDS, World, gridworld, make_world

@@ -1,24 +1,23 @@
-"""`journeyman study new`, `ask`, `tell`, `attach`, `fail`, `abandon` and `undo`: making one, asking and answering."""
+"""`journeyman study ask`, `tell`, `attach`, `fail`, `abandon` and `undo`: asking, and answers as people type them.
 
+A typed answer is an action, or STATE:ACTION for every step; by label or by number.
+"""
+
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeyman.cli.options import InferenceOptions, Threads, WorldOptions, parse_settings
-from journeyman.cli.printing import print_json
-from journeyman.cli.study.options import Annotator, AsJson, StudyFile, app, find_problem, say_done
+from journeyman.cli.options import AsJson, Threads, print_json, say
+from journeyman.cli.study.options import Annotator, StudyFile, app
+from journeyman.errors import InputError
 
-NEW_HELP = """Make a new study from a problem file, or from one of the worlds.
+if TYPE_CHECKING:
+    from journeyman.demonstrations import Demonstration
+    from journeyman.learner import Query
+    from journeyman.mdp import FiniteMDP
 
-The settings are fixed for the life of the study. Defaults suit a first study: ask for single actions, stop when the \
-policy loses less than epsilon with probability 1 - delta.
-"""
-NEW_EPILOG = (
-    "Examples: [bold]journeyman study new my.study --problem problem.toml --epsilon 0.5[/]. "
-    "[bold]journeyman study new jail.study --world jail --seed 3 --kind trajectory --length 10[/]. "
-    "[bold]journeyman study new grid.study --world random-grid --world-set size=4 --inference-set num_particles=500[/]."
-)
 ASK_HELP = """Choose what to ask the expert next, and keep the question until it is answered.
 
 Questions that still wait are taken into account: what their answers will tell is not asked again.
@@ -27,45 +26,12 @@ TELL_HELP = """Tell the answer to a question; when this returns, it is kept.
 
 ANSWER is the action for a question about one state, and STATE:ACTION for every step of a trajectory; labels or numbers.
 """
+ENDED = ("terminated", "truncated")
 ATTACH_HELP = """Add a demonstration that was never asked for; many of them at once: `journeyman study import`."""
 
 QueryId = Annotated[int, typer.Argument(metavar="QUERY", help="Number of the question.")]
 FinalState = Annotated[str | None, typer.Option("--final", metavar="STATE", help="State after the last action.")]
 Ended = Annotated[str | None, typer.Option(metavar="HOW", help="terminated, or truncated by a limit.")]
-
-
-@app.command(help=NEW_HELP, epilog=NEW_EPILOG)
-def new(
-    file: StudyFile,
-    problem: Annotated[Path | None, typer.Option(metavar="FILE", help="Your problem.toml.")] = None,
-    world: Annotated[str | None, typer.Option(metavar="NAME", help="Or a world, to try it out.")] = None,
-    world_set: WorldOptions = None,
-    acquisition: Annotated[str | None, typer.Option(metavar="NAME", help="How questions are chosen.")] = None,
-    inference: Annotated[str, typer.Option(metavar="METHOD", help="Inference method.")] = "smc",
-    inference_set: InferenceOptions = None,
-    epsilon: Annotated[float, typer.Option(help="Regret that is too much, in units of the reward.")] = 0.1,
-    delta: Annotated[float, typer.Option(help="Chance of it that you accept.")] = 0.1,
-    scope: Annotated[str, typer.Option(help="initial, or every_state: a guarantee wherever one starts.")] = "initial",
-    kind: Annotated[str, typer.Option(metavar="KIND", help="state: one action; trajectory: several.")] = "state",
-    length: Annotated[int | None, typer.Option(metavar="L", help="Most steps of a trajectory.")] = None,
-    goal: Annotated[str, typer.Option(help="policy, or reward: stop when the reward itself is known.")] = "policy",
-    seed: Annotated[int, typer.Option(help="Of the learner, and of the world.")] = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Make the file, and say what comes next."""
-    from journeyman.study import Study
-
-    chosen: dict[str, Any] = dict(
-        acquisition=acquisition, inference=inference, inference_options=parse_settings(inference_set or []),
-        epsilon=epsilon, delta=delta, scope=scope, kind=kind, length=length, goal=goal, seed=seed,
-    )  # fmt: skip
-    with Study.create(file, find_problem(problem, world, world_set or [], seed), **chosen) as study:
-        if as_json:
-            print_json({"file": str(file)} | study.overview().to_record())
-            return
-        num_states = study.problem.mdp.num_states
-    typer.echo(f"Made {file}: {num_states} states, {int(study.problem.queryable.sum())} of them may be asked about.")
-    typer.echo(f"Next: journeyman study ask {file}")
 
 
 @app.command(
@@ -112,7 +78,6 @@ def tell(
     as_json: AsJson = False,
 ) -> None:
     """Store the answer."""
-    from journeyman.cli.study.answers import parse_answer
     from journeyman.study import Study
 
     with Study.open(file) as study:
@@ -120,8 +85,8 @@ def tell(
         study.tell(asked, parse_answer(study.problem.mdp, asked, answer, final, ended), annotator=by)
         count = len(study.demonstrations)
         stored = study.answers[asked.id].to_record()
-    say_done(as_json, {"query": query, "demonstration": stored, "num_demonstrations": count},
-             f"Kept the answer to question {query}. Demonstrations so far: {count}.")  # fmt: skip
+    record = {"query": query, "demonstration": stored, "num_demonstrations": count}
+    say(as_json, record, f"Kept the answer to question {query}. Demonstrations so far: {count}.")
 
 
 @app.command(
@@ -137,13 +102,12 @@ def attach(
     as_json: AsJson = False,
 ) -> None:
     """Store the demonstration."""
-    from journeyman.cli.study.answers import parse_demonstration
     from journeyman.study import Study
 
     with Study.open(file) as study:
         (answer,) = study.attach(parse_demonstration(study.problem.mdp, steps, final, ended), annotator=by)
         stored = study.answers[answer].to_record()
-    say_done(as_json, {"answer": answer, "demonstration": stored}, f"Kept as {answer}.")
+    say(as_json, {"answer": answer, "demonstration": stored}, f"Kept as {answer}.")
 
 
 def change(file: Path, name: str, what: Any, as_json: bool, words: str) -> None:
@@ -153,7 +117,7 @@ def change(file: Path, name: str, what: Any, as_json: bool, words: str) -> None:
     with Study.open(file) as study:
         getattr(study, name)(what)
         record = study.overview().to_record()
-    say_done(as_json, record, words)
+    say(as_json, record, words)
 
 
 @app.command(
@@ -187,3 +151,66 @@ def undo(
     """Take an answer out of the posterior."""
     what: int | str = int(answer) if answer.isdecimal() else answer
     change(file, "undo", what, as_json, f"Answer {answer} no longer counts.")
+
+
+def parse_state(mdp: "FiniteMDP", text: str) -> int:
+    """Return the state that a label or a number means."""
+    return _index(text, mdp.state_labels, mdp.num_states, "a state")
+
+
+def parse_action(mdp: "FiniteMDP", text: str) -> int:
+    """Return the action that a label or a number means."""
+    return _index(text, mdp.action_labels, mdp.num_actions, "an action")
+
+
+def _index(text: str, labels: tuple[str, ...] | None, size: int, what: str) -> int:
+    if labels and text in labels:
+        return labels.index(text)
+    if text.isdecimal() and int(text) < size:
+        return int(text)
+    from journeyman.checks import suggestion
+
+    hint = suggestion(text, labels[:20]) if labels else f"Example: {size - 1}."
+    raise InputError(f"{what} must be a label or a number in 0..{size - 1}, got {text!r}. {hint}")
+
+
+def parse_steps(mdp: "FiniteMDP", texts: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Return STATE:ACTION texts as steps."""
+    steps = []
+    for text in texts:
+        state, separator, action = text.rpartition(":")
+        if not separator:
+            raise InputError(f"a step must be written as STATE:ACTION, got {text!r}. Example: home:right or 0:2")
+        steps.append((parse_state(mdp, state), parse_action(mdp, action)))
+    return tuple(steps)
+
+
+def parse_demonstration(
+    mdp: "FiniteMDP", texts: Sequence[str], final: str | None, ended: str | None
+) -> "Demonstration":
+    """Return typed steps as a demonstration: one step alone is an annotation."""
+    from journeyman.demonstrations import Demonstration
+
+    steps = parse_steps(mdp, texts)
+    if not steps:
+        raise InputError("a demonstration must have at least one step, got none. Example: home:right lane:up")
+    final_state = None if final is None else parse_state(mdp, final)
+    if ended is None:
+        is_annotation = len(steps) == 1 and final_state is None
+        is_over = final_state is not None and bool(mdp.terminal[final_state])
+        ended = "annotation" if is_annotation else "terminated" if is_over else "truncated"
+    elif ended not in ENDED:
+        raise InputError(f"ended must be one of {', '.join(ENDED)}, got {ended!r}. Leave it out for one action.")
+    return Demonstration(steps[0][0], steps, final_state, ended)
+
+
+def parse_answer(
+    mdp: "FiniteMDP", query: "Query", texts: Sequence[str], final: str | None, ended: str | None
+) -> "Demonstration":
+    """Return what was typed as the answer to a query."""
+    from journeyman.demonstrations import Demonstration
+
+    is_plain = query.kind == "state" and len(texts) == 1 and final is None and ended is None
+    if is_plain and not (":" in texts[0] and texts[0] not in (mdp.action_labels or ())):
+        return Demonstration.annotation(query.state, parse_action(mdp, texts[0]))
+    return parse_demonstration(mdp, texts, final, ended)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeyman.cli.options import Threads
-from journeyman.cli.printing import print_json
-from journeyman.cli.study.options import AsJson, StudyFile, app, opened_to_look
+from journeyman.cli.options import AsJson, Threads, print_json, say
+from journeyman.cli.study.options import StudyFile, app, opened_to_look
 
 if TYPE_CHECKING:
     from journeyman.study import Study
@@ -87,7 +86,7 @@ def knowledge_record(study: "Study") -> dict[str, Any]:
 
 
 def print_status(file: Path, record: dict[str, Any]) -> None:
-    """Print a status for people."""
+    """Print a status."""
     typer.echo(f"{file}, made {record['created_at']} by {record['created_by']}")
     typer.echo(
         f"Questions: {record['num_queries']} asked, {record['num_done']} answered, {len(record['pending'])} waiting, "
@@ -159,10 +158,7 @@ def forecast(
     """Print the forecast."""
     with opened_to_look(file, threads) as study:
         found = study.forecast(num_runs=runs, limit=limit, progress=sys.stderr.isatty())
-    if as_json:
-        print_json(found.to_record())
-    else:
-        typer.echo(found.text())
+    say(as_json, found.to_record(), found.text())
 
 
 @app.command(help=REPORT_HELP, epilog=REPORT_EPILOG)

@@ -2,15 +2,11 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeyman.cli.printing import print_json
-from journeyman.errors import InputError
-
 if TYPE_CHECKING:
-    from journeyman.problem import Problem
     from journeyman.study import Study
 
 HELP = """Work with a study: a learner that is kept in one file.
@@ -26,7 +22,6 @@ EPILOG = (
 
 app = typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=HELP, epilog=EPILOG)
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study, such as my.study.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Annotator = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answered, where it does not say.")]
 
 
@@ -43,31 +38,3 @@ def opened_to_look(file: Path, num_threads: int | None = None) -> "Study":
         not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)) or several_names(file) is not None
     )
     return Study.open(file, num_threads=num_threads, read_only=is_protected)
-
-
-def find_problem(path: Path | None, world: str | None, options: list[str], seed: int) -> "Problem":
-    """Return the problem of a file or of a world: one of the two must be given."""
-    if (path is None) == (world is None):
-        raise InputError(
-            f"a study must have one problem, got {'none' if path is None else 'a file and a world'}. "
-            "Say --problem problem.toml or --world NAME."
-        )
-    if path is not None:
-        from journeyman.problem_files import load_problem
-
-        if options:
-            raise InputError(f"only a world takes options, got {options[0]!r}. Change the problem file instead.")
-        return load_problem(path)
-    from journeyman.cli.options import parse_options
-    from journeyman.worlds import make_world
-
-    assert world is not None
-    return make_world(world, seed, **parse_options(world, options)).problem
-
-
-def say_done(as_json: bool, record: dict[str, Any], words: str) -> None:
-    """Say what was done, for people or for programs."""
-    if as_json:
-        print_json(record)
-    else:
-        typer.echo(words)

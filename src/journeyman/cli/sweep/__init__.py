@@ -2,7 +2,7 @@
 
 import typer
 
-from journeyman.cli.sweep import example, results, run
+from journeyman.cli.sweep import results, run
 
 HELP = """Run an experiment grid: worlds x acquisitions x inference x queries x seeds, on all cores or on a cluster.
 
@@ -17,7 +17,7 @@ EPILOG = (
 )
 
 app = typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=HELP, epilog=EPILOG)
-app.command(help=example.HELP, epilog=example.EPILOG)(example.init)
+app.command(help=run.INIT_HELP, epilog=run.INIT_EPILOG)(run.init)
 app.command("run", help=run.HELP, epilog=run.EPILOG)(run.run)
 app.command("resume", help=run.RESUME_HELP, epilog=run.RESUME_EPILOG)(run.run)
 app.command(help=results.STATUS_HELP, epilog=results.STATUS_EPILOG)(results.status)

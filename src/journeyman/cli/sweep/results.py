@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeyman.cli.options import AsJson
-from journeyman.cli.printing import print_json
+from journeyman.cli.options import AsJson, print_json, say
 from journeyman.cli.sweep.opening import (
     OutFolder,
     SpecFile,
@@ -112,10 +111,7 @@ def table(
     sweep = load_sweep(spec)
     if to is not None:
         num_rows = write_results(sweep, spec, out, to, is_compact=compact)
-        if as_json:
-            print_json({"file": str(to), "num_rows": num_rows})
-        else:
-            typer.echo(f"Wrote {num_rows} rows to {to}")
+        say(as_json, {"file": str(to), "num_rows": num_rows}, f"Wrote {num_rows} rows to {to}")
         return
     from journeyman.report.sweep.summary import checked_steps, summary_rows
 

@@ -1,18 +1,23 @@
-"""`journeyman sweep run` and `resume`: run what is missing, and say how it ended."""
+"""`journeyman sweep init`, `run` and `resume`: write an example, run what is missing, and say how it ended."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeyman.cli.options import AsJson
-from journeyman.cli.printing import print_json
+from journeyman.cli.options import AsJson, print_json
 from journeyman.cli.sweep.opening import OutFolder, SpecFile, command, print_hints, results_folder
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
     from journeyman.experiment import Sweep, SweepReport
 
+INIT_HELP = """Write an example of a sweep, to change into your own.
+
+Every key is there, with a comment. It compares four methods on eight small grids, and runs as it is in about a \
+minute. A file that exists is never overwritten, unless you say --force.
+"""
+INIT_EPILOG = "Example: [bold]journeyman sweep init sweep.toml[/], then [bold]journeyman sweep run sweep.toml[/]."
 HELP = """Run the cells of SPEC that are not finished yet; run it again to resume after anything.
 
 Cells are kept every few seconds, so that killing this loses no more than the steps since then. You may run the same \
@@ -28,6 +33,27 @@ EPILOG = (
 )
 RESUME_HELP = "Resume a sweep that was stopped: the same as [bold]journeyman sweep run[/], which always resumes."
 RESUME_EPILOG = "Example: [bold]journeyman sweep resume sweep.toml[/]."
+
+
+def init(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="Where to write.")] = Path("sweep.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
+) -> None:
+    """Write the example, and say what to do next."""
+    from importlib.resources import files
+
+    from journeyman.storage.files import made_folder, whole_file
+
+    if file.exists() and not force:
+        raise InputError(
+            f"an example must go to a new file, got {str(file)!r}, which exists. Choose another, or --force."
+        )
+    made_folder(file.parent, "an example")
+    with whole_file(file, "an example") as temporary:
+        example = (files("journeyman.cli.sweep") / "example.toml").read_text("utf-8")
+        temporary.write_text(example.replace("sweep.toml", str(file)), encoding="utf-8")
+    typer.echo(f"Wrote {file}")
+    typer.echo(f"Next: {command('run', file, None)}")
 
 
 def run(

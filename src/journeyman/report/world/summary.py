@@ -1,5 +1,6 @@
-"""What is true in a world: rewards, optimal actions, values, and how the expert behaves. Numbers only, no drawing."""
+"""Worlds in numbers: what each is like before its truth is drawn, and what is true in one. No drawing."""
 
+import inspect
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +11,74 @@ from numpy.typing import ArrayLike
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP, evaluate_policy
 from journeyman.types import BoolArray, FloatArray
-from journeyman.worlds import World
+from journeyman.worlds import WORLDS, World, make_world
 
 TIE_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class WorldEntry:
+    """A world as it is with its default options.
+
+    Parameters
+    ----------
+    summary
+        First line of the factory's docstring.
+    reward_model
+        "per_state", "per_state_action" or "features": what the parameters are.
+    prior
+        In words.
+    num_queryable, max_length
+        States that may be asked about, and the most steps of a trajectory.
+    options
+        What `make_world` takes for it, with the defaults.
+    """
+
+    name: str
+    summary: str
+    num_states: int
+    num_actions: int
+    discount: float
+    num_parameters: int
+    reward_model: str
+    prior: str
+    beta: float | None
+    num_queryable: int
+    max_length: int
+    has_grid: bool
+    options: dict[str, Any]
+
+
+def world_entries() -> list[WorldEntry]:
+    """Return all worlds of `WORLDS`, in its order."""
+    return [world_entry(name) for name in WORLDS]
+
+
+def world_entry(name: str) -> WorldEntry:
+    """Return one world of `WORLDS`."""
+    world = make_world(name)
+    problem, mdp = world.problem, world.problem.mdp
+    return WorldEntry(
+        name=name,
+        summary=(inspect.getdoc(WORLDS[name]) or "").partition("\n")[0],
+        num_states=mdp.num_states,
+        num_actions=mdp.num_actions,
+        discount=mdp.discount,
+        num_parameters=problem.reward_model.num_parameters,
+        reward_model=problem.reward_model.kind,
+        prior=problem.prior.describe(),
+        beta=getattr(problem.expert, "beta", None),
+        num_queryable=int(problem.queryable.sum()),
+        max_length=world.max_length,
+        has_grid=mdp.grid is not None,
+        options=world_options(name),
+    )
+
+
+def world_options(name: str) -> dict[str, Any]:
+    """Return the options of a world's factory and their defaults; the seed is not one of them."""
+    parameters = list(inspect.signature(WORLDS[name]).parameters.values())[1:]
+    return {parameter.name: parameter.default for parameter in parameters}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Worlds in the terminal: a drawing of the grid, or a table of states and actions, and what is true in words.
+"""Worlds in the terminal: a list of them, or one as a drawing of its grid or a table, with what is true in words.
 
 Every mark can be read without colour. Names that users give are printed as they are, never as markup.
 """
@@ -14,11 +14,41 @@ from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing.terminal_grid import cell_style, grid_drawing
 from journeyman.report.terminal import definitions, text_table
 from journeyman.report.words import describe_expert, describe_initial
-from journeyman.report.world.summary import WorldSummary
+from journeyman.report.world.summary import WorldEntry, WorldSummary
 from journeyman.wording import counted, listed, percent, plain_number, signed_number
 
 MAX_TABLE_STATES = 16
+HEADINGS = (
+    "\n\nworld",
+    "\nstates x\nactions",
+    "\nunknown\nparameters",
+    "\n\nprior of each",
+    "\n\nbeta",
+    "queries:\nstates x\nsteps",
+)
+NOTES = {
+    "parameters": "what a learner has to find out about the reward",
+    "beta": "how sharply the expert prefers better actions; 0 would be not at all",
+    "queries": "states that can be asked about x most steps of an answer",
+}
 PARAMETERS_IN_WORDS = {"per_state": ", one per state", "per_state_action": ", one per state and action"}
+
+
+def print_worlds(console: Console, entries: list[WorldEntry]) -> None:
+    """Print the worlds as a table that fits 80 columns, and what each of them is."""
+    table = text_table(HEADINGS, numeric=(1, 2, 4, 5))
+    for entry in entries:
+        table.add_row(
+            Text(entry.name, style="bold cyan"),
+            f"{entry.num_states} x {entry.num_actions}",
+            str(entry.num_parameters),
+            entry.prior,
+            "-" if entry.beta is None else plain_number(entry.beta),
+            f"{entry.num_queryable} x {entry.max_length}",
+        )
+    console.print(table, "")
+    console.print(definitions({entry.name: entry.summary for entry in entries}), "")
+    console.print(definitions(NOTES))
 
 
 def print_world(
