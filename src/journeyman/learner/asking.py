@@ -12,8 +12,7 @@ from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.ledger import Ledger
 from journeyman.learner.records import Event, Query, question_text
-from journeyman.learner.seeding import ASK, stream, stream_seed
-from journeyman.learner.settings import LearnerSettings
+from journeyman.learner.settings import ASK, LearnerSettings
 from journeyman.problem import Problem
 
 
@@ -50,7 +49,7 @@ def choose(
     num_threads: int | None,
 ) -> Chosen:
     """Choose `k` queries at once, given the start states of those that wait; `scores` are reused if they are known."""
-    rng = stream(settings.seed, ASK, event_number)
+    rng = settings.rng(ASK, event_number)
     if k == 1 and not pending:
         found = scores or rate(posterior, settings, event_number, abandoned, num_threads)
         state = found.best_state(rng)
@@ -101,7 +100,7 @@ def _options(settings: LearnerSettings, event_number: int, num_threads: int | No
         "length": settings.length,
         "epsilon": settings.epsilon,
         "costs": settings.costs,
-        "seed": stream_seed(settings.seed, ASK, event_number),
+        "seed": settings.stream_seed(ASK, event_number),
         "num_histories": settings.num_histories,
         "num_threads": num_threads,
         **settings.acquisition_options,

@@ -13,8 +13,7 @@ from journeyman.demonstrations import Demonstration, action_counts
 from journeyman.inference import Snapshot, infer
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.records import BEFORE
-from journeyman.learner.seeding import POSTERIOR, stream_seed
-from journeyman.learner.settings import LearnerSettings
+from journeyman.learner.settings import POSTERIOR, LearnerSettings
 from journeyman.problem import Problem
 
 
@@ -45,7 +44,7 @@ def inferred_belief(
     num_threads: int | None,
 ) -> Belief:
     """Return the belief after an event, inferred from all demonstrations that count then."""
-    seed, options = stream_seed(settings.seed, POSTERIOR, event_number + 1), settings.sized_options
+    seed, options = settings.stream_seed(POSTERIOR, event_number + 1), settings.sized_options
     samples = infer(problem, demonstrations, settings.inference, seed=seed, num_threads=num_threads, **options)
     return Belief(event_number, samples)
 

@@ -18,13 +18,11 @@ from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.asking import ask_event, choose, rate
-from journeyman.learner.forecast import forecast_answers
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
 from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
-from journeyman.learner.seeding import FORECAST, stream
-from journeyman.learner.settings import CONFIRMATION_FACTOR, LearnerSettings
+from journeyman.learner.settings import CONFIRMATION_FACTOR, FORECAST, LearnerSettings
 from journeyman.learner.state import State, advance, compute_belief, replay, snapshot_of
-from journeyman.learner.stopping import certificate_of, confirmation_of, knowledge_of
+from journeyman.learner.stopping import certificate_of, confirmation_of, forecast_answers, knowledge_of
 from journeyman.problem import Problem
 from journeyman.threads import resolve_num_threads
 from journeyman.types import IntArray, read_only
@@ -275,7 +273,7 @@ class ActiveLearner:
             settings = replace(self.settings, seed=seed)
             return ActiveLearner.restore(self.problem, settings, events, snapshot, num_threads=self.num_threads)
 
-        rng = stream(self.settings.seed, FORECAST, self._state.ledger.num_events)
+        rng = self.settings.rng(FORECAST, self._state.ledger.num_events)
         return forecast_answers(copy, posterior, rng, num_runs=num_runs, limit=limit, progress=progress)
 
     def history(self) -> tuple[StepRecord, ...]:

@@ -21,6 +21,7 @@ from journeyman.problem import Problem
 
 GOAL_OPTIONS = ("width", "level", "information")
 CONFIRMATION_FACTOR = 2
+ASK, POSTERIOR, CONFIRMATION, FORECAST = 1, 2, 3, 4  # purposes of random streams
 OLD_NAMES = {"query": "kind"}  # of settings that 0.1 stored
 
 
@@ -160,6 +161,21 @@ class LearnerSettings:
         """Options of the method, with a size, where none is given, of which half can show a chance of delta."""
         needed = 2.0 * size_needed(0.0, self.delta, self.confidence)
         return self.method.sized_fn(self.inference_options, needed)
+
+    def rng(self, purpose: int, event_number: int) -> np.random.Generator:
+        """Return the random stream of one purpose at one event.
+
+        What is drawn for one event does not depend on how many threads there are, on what was looked at in between, or
+        on whether the learner was stored and restored.
+        """
+        return np.random.default_rng(self._seeds(purpose, event_number))
+
+    def stream_seed(self, purpose: int, event_number: int) -> int:
+        """Return a seed for functions that take one, of one purpose at one event."""
+        return int(self._seeds(purpose, event_number).generate_state(1)[0])
+
+    def _seeds(self, purpose: int, event_number: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self.seed, spawn_key=(purpose, event_number))
 
     def to_record(self) -> dict[str, Any]:
         """Return the settings as plain data."""

@@ -1,13 +1,14 @@
-"""EventLog: the events of a study file, as far as this process has read them, and how one more is added."""
+"""EventLog: the events of a study file as far as this process has read them; StudyOverview: what they add up to."""
 
 import sqlite3
 import threading
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from journeyman.errors import StudyError
-from journeyman.learner import Event
+from journeyman.learner import Event, LearnerSettings, Query
 from journeyman.learner.ledger import Ledger, apply_event
 from journeyman.problem import Problem
 from journeyman.study import store
@@ -87,3 +88,52 @@ class EventLog:
         """Close the file."""
         with self.lock:
             self._connection.close()
+
+
+@dataclass(frozen=True)
+class StudyOverview:
+    """What is in a study, without any inference.
+
+    num_demonstrations: those that count; num_steps: actions in them; num_undone: answers that were taken back.
+    """
+
+    created_at: str
+    created_by: str
+    num_events: int
+    num_queries: int
+    num_done: int
+    num_failed: int
+    num_abandoned: int
+    num_demonstrations: int
+    num_attached: int
+    num_steps: int
+    num_undone: int
+    pending: tuple[Query, ...]
+    settings: LearnerSettings
+
+    @classmethod
+    def of(cls, ledger: Ledger, settings: LearnerSettings, created_at: str, created_by: str) -> "StudyOverview":
+        """Count what a ledger holds."""
+        return cls(
+            created_at=created_at,
+            created_by=created_by,
+            num_events=ledger.num_events,
+            num_queries=len(ledger.queries),
+            num_done=ledger.statuses.count("done"),
+            num_failed=ledger.statuses.count("failed"),
+            num_abandoned=ledger.statuses.count("abandoned"),
+            num_demonstrations=len(ledger.answers),
+            num_attached=sum(isinstance(answer, str) for answer in ledger.answers),
+            num_steps=sum(len(demonstration) for demonstration in ledger.answers.values()),
+            num_undone=len(ledger.undone),
+            pending=ledger.pending,
+            settings=settings,
+        )
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the status as plain data."""
+        record = asdict(self)
+        return record | {
+            "pending": [query.to_record() for query in self.pending],
+            "settings": self.settings.to_record(),
+        }

@@ -25,8 +25,7 @@ from journeyman.learner.records import BELIEF_EVENTS
 from journeyman.problem import Problem
 from journeyman.study import store
 from journeyman.study.database import create_file, explain_errors, open_file, transaction
-from journeyman.study.log import EventLog
-from journeyman.study.overview import StudyOverview
+from journeyman.study.log import EventLog, StudyOverview
 from journeyman.types import IntArray
 
 SNAPSHOT_EVERY = 10  # answers; as many are replayed at most after a crash

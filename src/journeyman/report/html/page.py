@@ -3,18 +3,19 @@
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from journeyman.errors import InputError, MissingExtraError
 from journeyman.extras import require
-from journeyman.report.html.style import STYLE
 from journeyman.storage.files import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+STYLE = "\n" + (files("journeyman.report.html") / "style.css").read_text("utf-8")
 VOID = ("img", "meta", "br")
 MAX_ROWS = 30
 MAX_SVG_BYTES = 300_000
