@@ -177,7 +177,8 @@ def write_results(comparison: "Comparison", folder: Path) -> None:
     """Write the page, its pictures as files of their own, and the certificate as JSON."""
     from journeyman.report.drawing.maps import save_figure
     from journeyman.report.learning import comparison_report, write_page
-    from journeyman.report.learning.figures import apprentice_figure, progress_figure, reward_figure, score_map_figure
+    from journeyman.report.learning.comparison_page import race_figure
+    from journeyman.report.learning.figures import apprentice_figure, reward_figure, score_map_figure
 
     write_page(comparison_report(comparison, NEXT_STEPS), folder / "index.html")
     best = comparison.summaries[comparison.finished_first or next(iter(comparison.summaries))]
@@ -185,7 +186,7 @@ def write_results(comparison: "Comparison", folder: Path) -> None:
     (folder / "certificate.json").write_text(f"{certificate.to_json()}\n", encoding="utf-8")
     try:
         figures = {
-            "progress": progress_figure(comparison.summaries),
+            "progress": race_figure(comparison),
             "reward-posterior": reward_figure(best),
             "apprentice": apprentice_figure(best),
             **{f"scores-{LEARNERS[name]}": score_map_figure(item) for name, item in comparison.summaries.items()},

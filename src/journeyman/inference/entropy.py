@@ -14,7 +14,6 @@ Four estimates, for four kinds of knowledge:
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import cKDTree
 from scipy.special import digamma, entr, gammaln
 
 from journeyman.checks import one_of, whole_number
@@ -131,6 +130,8 @@ def knn_entropy(
     if not (scales > 0.0).all():
         i = int(np.argmin(scales > 0.0))
         raise InputError(f"samples must vary in every parameter, got no variation at parameter {i}. Check the sampler.")
+    from scipy.spatial import cKDTree  # slow to import
+
     distances, neighbours = cKDTree(samples / scales).query(samples / scales, k=k + 1)
     if not (distances[:, -1] > 0.0).all():
         raise InputError(

@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp, ndtri
-from scipy.stats import qmc
 
 from journeyman.checks import whole_number
 from journeyman.errors import InferenceError, InputError
@@ -171,6 +170,8 @@ def checked_size(num_points: int | None, dimension: int) -> int:
 
 def sobol_net(rng: np.random.Generator, size: int, dimension: int, *, num_shifts: int) -> FloatArray:
     """Return `num_shifts` digital shifts of a Sobol net, one after the other: `[size, D]` strictly between 0 and 1."""
+    from scipy.stats import qmc  # takes longer to import than all else here
+
     per_shift = size // num_shifts
     plain = qmc.Sobol(dimension, scramble=False, bits=BITS).random_base2(per_shift.bit_length() - 1)
     digits = np.rint(plain * 2**BITS).astype(np.int64)

@@ -28,7 +28,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize
 
 from journeyman.checks import real_number, whole_number
 from journeyman.errors import InputError
@@ -193,6 +192,8 @@ def fit_variational(
 
     limits = {"maxiter": max_iterations, "maxfun": (MAX_LINE_SEARCH + 1) * max_iterations, "maxls": MAX_LINE_SEARCH}
     stops = {"gtol": tolerance, "ftol": 0.0, "maxcor": MEMORY}
+    from scipy import optimize  # slow to import
+
     result = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", callback=note, options=limits | stops)
     gradient_size = float(np.abs(result.jac).max())
     q, mean, log_std = objective.taken_apart(result.x)

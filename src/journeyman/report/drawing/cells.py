@@ -1,6 +1,9 @@
 """How numbers per state become matplotlib objects: cells on a grid, bars without one, marks and their legend."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -44,6 +47,27 @@ def new_figure(width: float, height: float, layout: str = "constrained") -> "Fig
     """Return an empty figure of a size in inches; layout "compressed" suits panels of a fixed shape."""
     figure: Figure = require("matplotlib.figure", "plot").Figure(figsize=(width, height), layout=layout)
     return figure
+
+
+def lay_out(figure: "Figure") -> None:
+    """Arrange the parts of a figure now, and for good: else matplotlib draws all of it once more to do so, per file."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
+
+
+def drawn_once(draw_fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Let a function return the same for the same object, without another drawing: pages and files share pictures."""
+    drawn: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+    @wraps(draw_fn)
+    def draw(shown: Any) -> Any:
+        if shown not in drawn:
+            drawn[shown] = draw_fn(shown)
+        return drawn[shown]
+
+    return draw
 
 
 def make_figure(mdp: FiniteMDP, num_panels: int) -> "Figure":

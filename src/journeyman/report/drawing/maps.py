@@ -19,6 +19,7 @@ from journeyman.report.drawing.cells import (
     draw_bars,
     draw_cells,
     has_marks,
+    lay_out,
     make_figure,
     plain,
 )
@@ -121,6 +122,7 @@ def save_figure(figure: "Figure", path: str | Path) -> None:
     """Write a figure to `path`, whole or not at all; the ending of its name says the format."""
     path = checked_picture_path(path)
     buffer = BytesIO()
+    lay_out(figure)
     figure.savefig(buffer, format=path.suffix[1:].lower(), dpi=DPI)
     with whole_file(path, "a picture") as temporary:
         temporary.write_bytes(buffer.getvalue())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from journeyman.errors import InputError, MissingExtraError
 from journeyman.extras import require
+from journeyman.report.drawing.cells import lay_out
 from journeyman.storage.files import whole_file
 
 if TYPE_CHECKING:
@@ -157,6 +158,7 @@ def picture(figure_fn: "Callable[[], Figure | None]", *, alt: str, caption: str)
 def data_address(figure: "Figure") -> str:
     """Return a figure as a data address that an image can have as its source; the same figure gives the same one."""
     matplotlib = require("matplotlib", "plot")
+    lay_out(figure)
     buffer = BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "journeyman"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})

@@ -1,7 +1,9 @@
 """The page of `journeyman demo`: learners side by side, then the full report on one of them."""
 
 from functools import partial
+from typing import Any
 
+from journeyman.report.drawing.cells import drawn_once
 from journeyman.report.drawing.maps import world_figure
 from journeyman.report.html.page import (
     Markup,
@@ -64,6 +66,12 @@ def listed_names(comparison: Comparison) -> str:
     return " against ".join(comparison.summaries)
 
 
+@drawn_once
+def race_figure(comparison: Comparison) -> Any:
+    """Return how the beliefs of all learners changed."""
+    return progress_figure(comparison.summaries)
+
+
 def race_section(comparison: Comparison) -> Markup:
     """Return how the learners did, turn by turn."""
     maps = [
@@ -79,7 +87,7 @@ def race_section(comparison: Comparison) -> Markup:
         "Side by side",
         bullets(comparison_sentences(comparison)),
         picture(
-            lambda: progress_figure(comparison.summaries),
+            partial(race_figure, comparison),
             alt=" ".join(comparison_sentences(comparison)),
             caption=f"{LINES} The true regret is known here because the expert is simulated.",
         ),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from journeyman.extras import require
-from journeyman.report.drawing.cells import add_legend, make_figure, new_figure, plain
+from journeyman.report.drawing.cells import add_legend, drawn_once, make_figure, new_figure, plain
 from journeyman.report.drawing.maps import posterior_map, state_map
 from journeyman.report.learning.summary import LearningSummary
 from journeyman.report.posterior.knowledge import ParameterKnowledge
@@ -100,6 +100,7 @@ def parameter_figure(knowledge: ParameterKnowledge, truth: FloatArray | None = N
     return figure
 
 
+@drawn_once
 def reward_figure(summary: LearningSummary) -> "Figure":
     """Return posterior mean and standard deviation of the reward, per state."""
     posterior = summary.posterior
@@ -108,6 +109,7 @@ def reward_figure(summary: LearningSummary) -> "Figure":
     )
 
 
+@drawn_once
 def score_map_figure(summary: LearningSummary) -> "Figure | None":
     """Return what the next question would be worth in each state; None if nothing may be asked."""
     scores, mdp = summary.scores, summary.problem.mdp
@@ -123,6 +125,7 @@ def score_map_figure(summary: LearningSummary) -> "Figure | None":
     return figure
 
 
+@drawn_once
 def apprentice_figure(summary: LearningSummary) -> "Figure":
     """Return the apprentice's actions over the chance that they are optimal."""
     mdp, certainty = summary.problem.mdp, summary.certainty
