@@ -23,8 +23,8 @@ from pandas import DataFrame, concat, read_parquet
 from rich.progress import track
 
 from journeyman import ActiveLearner, Normal, Problem, World, evaluate_policy, infer, occupancy, simulate
-from journeyman.apprentice.failures import failures_of
 from journeyman.apprentice.policies import expected_return
+from journeyman.apprentice.regret import failures_of
 from journeyman.demonstrations import Demonstration
 from journeyman.experiment.cell import Cell
 from journeyman.experiment.results import read_table, to_frame

@@ -72,11 +72,11 @@ def test_threads_do_not_matter(name, kind):
 @pytest.mark.parametrize("name", ["reward_eig", "pac_eig", "expected_regret", "optimal_action_value", "active_var"])
 def test_states_in_chunks(monkeypatch, name):
     """Many states are rated a few at a time; the result is the same."""
-    from journeyman.acquisition import lookahead, policies
+    from journeyman.acquisition import information, lookahead
 
     posterior = small_posterior(4, num_states=7)
     whole = score(posterior, name).values
-    monkeypatch.setattr(policies, "CHUNK_ENTRIES", 40)
+    monkeypatch.setattr(information, "CHUNK_ENTRIES", 40)
     monkeypatch.setattr(lookahead, "CHUNK_ENTRIES", 40)
     assert score(posterior, name).values == pytest.approx(whole, abs=ROUNDING)
 

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from journeyman.apprentice import certify, expected_return
 from journeyman.apprentice.effective_size import effective_size_of, sample_set
-from journeyman.apprentice.failures import failures_of
+from journeyman.apprentice.regret import failures_of
 from journeyman.inference import infer
 from journeyman.worlds import make_world
 

@@ -13,8 +13,7 @@ import pytest
 
 from journeyman.acquisition import score
 from journeyman.apprentice import certify, expected_return, regrets
-from journeyman.apprentice.failures import failures_of
-from journeyman.apprentice.regret import regret_estimates
+from journeyman.apprentice.regret import failures_of, regret_estimates
 from journeyman.demonstrations import Demonstration
 from journeyman.inference import infer
 from journeyman.mdp import FiniteMDP

@@ -9,7 +9,8 @@ from inference import twins
 from journeyman.errors import InputError
 from journeyman.inference import infer, posterior as posterior_module
 from journeyman.inference.diagnostics import Diagnostics
-from journeyman.inference.posterior import Posterior, systematic_resample, weighted_quantile
+from journeyman.inference.posterior import Posterior, weighted_quantile
+from journeyman.inference.weights import systematic_resample
 from journeyman.mdp import solve_batch
 from journeyman.worlds import make_world
 

@@ -7,6 +7,7 @@ from inference import twins
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.inference import kernels
+from journeyman.inference.nuts import pack
 from journeyman.inference.target import Target
 from journeyman.problem import Problem
 from journeyman.worlds import make_world
@@ -151,7 +152,7 @@ def test_packed_arrays_give_the_same(model_kind, prior_kind):
         for rng, problem, counts in cases(model_kind, prior_kind, 2):
             target = Target(problem, counts, engine=engine)
             z, gradient = rng.standard_normal(target.dimension), np.empty(target.dimension)
-            packed = target.packed()
+            packed = pack(target)
             value = kernels.log_density_gradient_packed(*packed, z, gradient)
             expected, expected_gradient = target.log_density_and_gradient(z)
             assert value - 0.5 * target.dimension * np.log(2 * np.pi) == expected

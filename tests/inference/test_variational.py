@@ -9,8 +9,7 @@ from scipy.stats import norm
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.inference import infer
-from journeyman.inference.avril_objective import avril_objective
-from journeyman.inference.variational import APPROXIMATION, fit_variational
+from journeyman.inference.variational import APPROXIMATION, avril_objective, fit_variational
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
 from journeyman.rewards import LinearFeatures, MultivariateNormal, Normal, PerState, PerStateAction, Size, Uniform

@@ -11,9 +11,8 @@ from mdp.random_mdps import varied_mdps
 from numba import njit
 
 from journeyman.mdp import FiniteMDP, kernels, solve
-from journeyman.mdp.ordering import band_order
+from journeyman.mdp.ordering import band_order, shared_rows
 from journeyman.mdp.rows import Rows
-from journeyman.mdp.shared_rows import shared_rows
 
 CASES = 25
 

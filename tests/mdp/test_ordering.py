@@ -6,8 +6,7 @@ from mdp import twins
 from mdp.random_mdps import varied_mdps
 
 from journeyman.mdp import FiniteMDP
-from journeyman.mdp.ordering import band_order
-from journeyman.mdp.shared_rows import shared_rows
+from journeyman.mdp.ordering import band_order, shared_rows
 from journeyman.worlds import gridworld
 
 

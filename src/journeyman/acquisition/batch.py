@@ -13,15 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.acquisition.information import state_information
-from journeyman.acquisition.partition import Partition, each_sample
-from journeyman.acquisition.policies import kernel_policies, own_weights
+from journeyman.acquisition.information import (
+    grow_from,
+    kernel_policies,
+    own_weights,
+    state_information,
+    trajectory_information,
+    tree_uniforms,
+)
 from journeyman.acquisition.registry import ACQUISITIONS, check_acquisition_options, rate
-from journeyman.acquisition.scores import Rating, ScoringContext, best_of
+from journeyman.acquisition.scores import Partition, Rating, ScoringContext, best_of, each_sample
 from journeyman.acquisition.scoring import checked_context, checked_costs, weight_warnings
-from journeyman.acquisition.trajectories import grow_from, trajectory_information, tree_uniforms
 from journeyman.checks import whole_number
-from journeyman.inference.posterior import Posterior, systematic_resample
+from journeyman.inference.posterior import Posterior
+from journeyman.inference.weights import systematic_resample
 from journeyman.types import FloatArray, IntArray
 
 MAX_RATED = 16  # histories that a function without a partition is asked about

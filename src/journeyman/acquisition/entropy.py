@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import entr
 
-from journeyman.acquisition.policies import state_chunks
+from journeyman.acquisition.information import state_chunks
 from journeyman.acquisition.scores import Rating, ScoringContext
 from journeyman.checks import whole_number
 from journeyman.inference.posterior import Posterior

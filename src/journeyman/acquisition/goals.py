@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from journeyman.acquisition.scoring import score
-from journeyman.checks import real_number
-from journeyman.errors import InputError
+from journeyman.checks import one_of, positive
 from journeyman.inference.posterior import Posterior
 from journeyman.types import FloatArray
 
@@ -20,8 +19,7 @@ def default_acquisition(goal: str, query: str = "state", num_states: int | None 
     For a policy it is `regret_pac` where that beats `pac_eig` on the same instances and is quick enough: single
     annotations, up to 150 states (docs/reproduction/which-function.md). Without a size it is `pac_eig`.
     """
-    if goal not in GOALS:
-        raise InputError(f"goal must be one of {', '.join(GOALS)}, got {goal!r}. The usual is 'policy'.")
+    one_of(goal, GOALS, "goal", "The usual is 'policy'.")
     if goal == "reward":
         return "reward_eig"
     is_quick = num_states is not None and num_states <= MAX_LOOKAHEAD_STATES
@@ -70,8 +68,7 @@ def reward_knowledge(
         In nats: a best state query that tells less is not worth asking.
     """
     for name, value in (("width", width), ("information", information)):
-        if not 0.0 < real_number(value, name) < np.inf:
-            raise InputError(f"{name} must be positive and finite, got {value}. Give the accuracy that you need.")
+        positive(value, name, "Give the accuracy that you need.")
     widths = np.diff(posterior.credible_intervals(level), axis=1)[:, 0]
     scores = score(posterior, "reward_eig", num_threads=num_threads)
     remaining = float(scores.values.max())

@@ -17,11 +17,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from journeyman.acquisition.information import (
+    NUM_TREES,
+    grow_from,
+    kernel_policies,
+    own_weights,
+    state_chunks,
+    tree_uniforms,
+)
 from journeyman.acquisition.pac import rate_pac_eig
-from journeyman.acquisition.partition import each_sample, packed
-from journeyman.acquisition.policies import kernel_policies, own_weights, state_chunks
-from journeyman.acquisition.scores import Rating, ScoringContext
-from journeyman.acquisition.trajectories import NUM_TREES, grow_from, tree_uniforms
+from journeyman.acquisition.scores import Rating, ScoringContext, each_sample, packed
 from journeyman.checks import real_number
 from journeyman.errors import InputError
 from journeyman.inference.posterior import CHUNK_ENTRIES, Posterior

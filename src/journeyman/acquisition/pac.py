@@ -15,10 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.acquisition.information import NO_INFORMATION, rate_information
-from journeyman.acquisition.partition import Partition, packed, refined
-from journeyman.acquisition.policies import state_chunks
-from journeyman.acquisition.scores import Rating, ScoringContext
+from journeyman.acquisition.information import NO_INFORMATION, rate_information, state_chunks
+from journeyman.acquisition.scores import Partition, Rating, ScoringContext, packed, refined
 from journeyman.apprentice.policies import most_likely_optimal
 from journeyman.apprentice.regret import regrets
 from journeyman.checks import float_array, one_of

@@ -3,10 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.acquisition.information import rate_information
-from journeyman.acquisition.partition import Partition, labels_of_values
-from journeyman.acquisition.policies import state_chunks
-from journeyman.acquisition.scores import Rating, ScoringContext
+from journeyman.acquisition.information import rate_information, state_chunks
+from journeyman.acquisition.scores import Partition, Rating, ScoringContext, labels_of_values
 from journeyman.apprentice.policies import expected_return
 from journeyman.apprentice.regret import regret_estimates, state_regrets
 from journeyman.checks import share, whole_number

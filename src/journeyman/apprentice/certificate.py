@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from journeyman.apprentice.certificate_text import certificate_text
 from journeyman.apprentice.effective_size import SampleSet, effective_size_of, halves, sample_set, upper_bound
-from journeyman.apprentice.failures import StateContribution, checked_scope, failures_of, top_states_of
 from journeyman.apprentice.policies import APPRENTICES, checked_epsilon
+from journeyman.apprentice.regret import StateContribution, checked_scope, failures_of, top_states_of
 from journeyman.apprentice.sensitivity import ExpertSensitivity, expert_sensitivity
 from journeyman.apprentice.verdict import Claim, Estimate, assumptions, verdict_of
 from journeyman.checks import share

@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from journeyman.apprentice.failures import is_failing
-from journeyman.apprentice.regret import regret_contributions, regret_estimates, sample_values
+from journeyman.apprentice.regret import is_failing, regret_contributions, regret_estimates, sample_values
 from journeyman.checks import positive, whole_number
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp.policies import action_probabilities, occupancy, policy_matrix, solve_linear

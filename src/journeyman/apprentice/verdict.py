@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from journeyman.apprentice.effective_size import size_needed, upper_bound
-from journeyman.apprentice.failures import StateContribution
+from journeyman.apprentice.regret import StateContribution
 from journeyman.inference.posterior import Posterior, weighted_quantile
 from journeyman.problem import Problem
 from journeyman.types import FloatArray

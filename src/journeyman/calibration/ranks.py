@@ -12,7 +12,8 @@ import numpy as np
 
 from journeyman.inference.diagnostics import summarise_chains
 from journeyman.inference.likelihood import log_likelihoods
-from journeyman.inference.posterior import Posterior, systematic_resample
+from journeyman.inference.posterior import Posterior
+from journeyman.inference.weights import systematic_resample
 from journeyman.mdp import occupancy, solve
 from journeyman.problem import Problem
 from journeyman.types import BoolArray, FloatArray, IntArray

@@ -26,7 +26,7 @@ def check(
 ) -> None:
     """Load the problem, compute what it means, and print it."""
     from journeyman.problem_files import explain, load_problem
-    from journeyman.problem_files.explanation_text import explanation_lines
+    from journeyman.problem_files.explanation import explanation_lines
 
     explanation = explain(load_problem(file), seed=seed)
     if as_json:

@@ -1,18 +1,47 @@
-"""What samplers of chains take and give: settings, draws, diagnostics."""
+"""Markov chains: their settings and diagnostics, and our own Hamiltonian chains, compiled from end to end.
 
-from collections.abc import Mapping
+Trajectories have a length of about 2 in units of the posterior's standard deviations, which warm-up learns; the step
+is tuned by dual averaging. Lengths are jittered by half: trajectories of nearly equal lengths jump back and forth, so
+that means look excellent while squares and tails hardly mix.
+"""
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from journeyman.checks import share, whole_number
 from journeyman.errors import InferenceError, InputError
+from journeyman.inference import kernels
 from journeyman.inference.diagnostics import Diagnostics, chain_warnings, summarise_chains
-from journeyman.types import AnyArray, FloatArray
+from journeyman.inference.general import GeneralTarget, trajectories
+from journeyman.inference.posterior import Posterior
+from journeyman.inference.progress import progress_bar
+from journeyman.inference.target import LOG_2PI, Target
+from journeyman.inference.weights import widest_direction
+from journeyman.problem import Problem
+from journeyman.threads import run_chunks
+from journeyman.types import AnyArray, FloatArray, IntArray
+
+TRAJECTORY_LENGTH = 2.0  # in scaled units
+FIRST_LENGTH = 1.0  # while scales are unknown
+LENGTH_JITTER = 0.5
+FIRST_STEP = 0.1
+MAX_LEAPFROG = 1000
+WARMUP_PARTS = (0.15, 0.25, 0.4, 0.2)  # scales are learned after each but the last
+MIN_PART = 20  # draws below which a part of the warm-up teaches no scales
+PRIOR_DRAWS = 5.0  # draws' worth of trust in equal scales
+BLOCK = 100  # draws between signs of progress
+STATS = ("lp", "acceptance_rate", "step_size", "n_steps", "energy", "diverging")  # columns of the kernel's stats
+
+Report = Callable[[int], None]
 
 
 class ChainSettings(NamedTuple):
-    """num_chains C; num_warmup and num_draws N per chain, before thinning; target_accept: acceptance to tune to."""
+    """Chains C; draws per chain to tune on, and after that; one in `thin` is kept; acceptance to tune the step to."""
 
     num_chains: int
     num_warmup: int
@@ -75,9 +104,15 @@ def thinned(chains: Chains, thin: int) -> Chains:
     return chains._replace(positions=chains.positions[:, kept], stats=stats)
 
 
-def diagnose(chains: Chains, theta: FloatArray, seconds: float) -> Diagnostics:
-    """Return the diagnostics of draws `[C, N, D]`."""
-    summary = summarise_chains(theta)
+def posterior_of(
+    chains: Chains, problem: Problem, counts: IntArray, theta: FloatArray, values: FloatArray, method: str, begin: float
+) -> Posterior:
+    """Return equally weighted draws theta `[C * N, D]`, values `[C * N, S]`, with ESS, R-hat and divergences.
+
+    `begin` is when the work began, by `time.perf_counter`.
+    """
+    shape = chains.positions.shape[:2]
+    summary = summarise_chains(theta.reshape(*shape, -1))
     diverging = np.asarray(chains.stats["diverging"], dtype=bool)
     warnings = chain_warnings(summary, diverging)
     if chains.num_recoveries:
@@ -86,8 +121,8 @@ def diagnose(chains: Chains, theta: FloatArray, seconds: float) -> Diagnostics:
             f"the log posterior or its gradient was not a number at {chains.num_recoveries} points; these trajectories "
             "were rejected. Use a prior of smaller scale, or rewards that are scaled down.",
         )
-    return Diagnostics(
-        seconds=seconds,
+    diagnostics = Diagnostics(
+        seconds=time.perf_counter() - begin,
         num_gradients=chains.num_gradients,
         ess_bulk=summary.ess_bulk,
         ess_tail=summary.ess_tail,
@@ -96,3 +131,208 @@ def diagnose(chains: Chains, theta: FloatArray, seconds: float) -> Diagnostics:
         acceptance=float(np.mean(chains.stats["acceptance_rate"])),
         warnings=warnings,
     )
+    return Posterior(
+        problem=problem,
+        counts=counts,
+        theta=theta,
+        weights=np.full(len(theta), 1.0 / len(theta)),
+        values=values,
+        method=method,
+        diagnostics=diagnostics,
+        chains=shape,
+        sample_stats=chains.stats,
+    )
+
+
+class Part(NamedTuple):
+    """Draws `[N, D]` and their statistics `[N, 6]`."""
+
+    positions: FloatArray
+    stats: FloatArray
+
+
+class Plan(NamedTuple):
+    """Trajectories to follow: momenta `[N, D]`, uniforms, lengths `[N]`; scales, stretch `[D]`; tuning of the step."""
+
+    momenta: FloatArray
+    uniforms: FloatArray
+    lengths: FloatArray
+    scales: FloatArray
+    stretch: FloatArray
+    tuning: FloatArray
+
+
+class Walk(ABC):
+    """A space to walk in, with the memory of one chain: unconstrained space, where the prior is N(0, I), if not said.
+
+    num_gradients counts the gradients so far.
+    """
+
+    length = TRAJECTORY_LENGTH  # of trajectories, in scaled units
+    num_gradients: int
+
+    def __init__(self, dimension: int) -> None:
+        self.dimension = dimension
+
+    def start(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return a first point `[D]`, drawn from the prior, and scales `[D]` to begin with."""
+        return rng.standard_normal(self.dimension), np.ones(self.dimension)
+
+    @abstractmethod
+    def advance(self, position: FloatArray, plan: Plan, part: Part) -> None:
+        """Move `position` along the trajectories of a plan, and fill `part` with where they end."""
+
+
+class RewardWalk(Walk):
+    """The walk of compiled code."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target.dimension)
+        self.target, self.work = target, target.new_work()
+
+    def advance(self, position: FloatArray, plan: Plan, part: Part) -> None:
+        """Move in compiled code."""
+        target = self.target
+        kernels.hmc_chain(
+            target.gradient_fn, target.model, target.data, self.work, position, *plan, MAX_LEAPFROG, *part
+        )
+        self.num_gradients = int(self.work.num_gradients[0])
+
+
+class GeneralWalk(Walk):
+    """The same, for priors and experts that compiled code does not know."""
+
+    def __init__(self, target: GeneralTarget) -> None:
+        super().__init__(target.dimension)
+        self.target, self.num_gradients = target, 0
+
+    def advance(self, position: FloatArray, plan: Plan, part: Part) -> None:
+        """Move one trajectory after the other."""
+        now = self.target.evaluate(position[None])
+        for i, momentum in enumerate(plan.momenta):
+            step = float(np.exp(plan.tuning[0]))
+            num_steps = int(min(max(1.0, np.rint(plan.lengths[i] / step)), MAX_LEAPFROG))
+            energy = 0.5 * float(momentum @ momentum) - float(now.log_density[0])
+            end = trajectories(
+                self.target, position[None], now, momentum[None], plan.scales, plan.stretch,
+                np.array([step]), np.array([num_steps]),
+            )  # fmt: skip
+            self.num_gradients += end.num_gradients
+            acceptance = float(end.chance[0])
+            if plan.uniforms[i] < acceptance:
+                position[:], now = end.z[0], end.evaluation
+            part.positions[i] = position
+            part.stats[i] = (now.log_density[0], acceptance, step, num_steps, energy, end.is_diverging[0])
+            kernels.tune_step(plan.tuning, acceptance)
+
+
+class Chain:
+    """One chain with its own memory and randomness, keyed by (seed, number of the chain)."""
+
+    def __init__(self, walk: Walk, seed: int, number: int, report: Report) -> None:
+        self.walk, self.report = walk, report
+        self.rng = np.random.default_rng([seed, number])
+        self.position, self.scales = walk.start(self.rng)
+        self.stretch = np.zeros(walk.dimension)
+        self.step = FIRST_STEP
+
+    def run(self, num_draws: int, length: float, target_accept: float = 0.0) -> Part:
+        """Go on for so many draws; with `target_accept` the step is tuned on the way."""
+        lean = np.log(2.0 * self.step)  # the search for a step leans to long ones, which are cheap
+        tuning = np.array([np.log(self.step), np.log(self.step), 0.0, 0.0, target_accept, lean])
+        parts = []
+        for start in range(0, num_draws, BLOCK):
+            size = min(BLOCK, num_draws - start)
+            part = Part(np.empty((size, self.walk.dimension)), np.empty((size, len(STATS))))
+            momenta, uniforms = self.rng.standard_normal((size, self.walk.dimension)), self.rng.random(size)
+            lengths = length * self.rng.uniform(1.0 - LENGTH_JITTER, 1.0 + LENGTH_JITTER, size)
+            plan = Plan(momenta, uniforms, lengths, self.scales, self.stretch, tuning)
+            self.walk.advance(self.position, plan, part)
+            parts.append(part)
+            self.report(size)
+        if target_accept > 0.0:
+            self.step = float(np.exp(tuning[1]))
+        return Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+    def warm_up(self, num_draws: int, target_accept: float) -> None:
+        """Find the typical set, the scales of the parameters and the step."""
+        bounds = np.rint(np.cumsum((0.0, *WARMUP_PARTS)) * num_draws).astype(int)
+        for index, size in enumerate(np.diff(bounds)):
+            if size == 0:
+                continue
+            part = self.run(int(size), self.walk.length if index else FIRST_LENGTH, target_accept)
+            if size >= MIN_PART and index < len(WARMUP_PARTS) - 1:
+                self.learn_scales(part.positions if index else part.positions[size // 2 :])
+
+    def learn_scales(self, positions: FloatArray) -> None:
+        """Take the standard deviations of draws, drawn a little towards their mean, as scales; stretch the widest.
+
+        Draws of a round distribution seem wider than it is in their widest direction, by (1 + sqrt(D / N))^2 in
+        variance (Marchenko and Pastur): what is above that counts.
+        """
+        variance = positions.var(axis=0)
+        trust = len(positions) / (len(positions) + PRIOR_DRAWS)
+        scales = np.sqrt(trust * variance + (1.0 - trust) * variance.mean())
+        if not (scales > 0.0).all():  # the chain has not moved yet
+            return
+        self.step *= float(np.exp(np.mean(np.log(self.scales / scales))))
+        self.scales = scales
+        num_draws, dimension = positions.shape
+        direction, widest = widest_direction(positions, np.full(num_draws, 1.0 / num_draws), scales)
+        surely = widest / (1.0 + np.sqrt(dimension / num_draws)) ** 2
+        self.stretch = np.sqrt(max(np.sqrt(surely) - 1.0, 0.0)) * direction
+
+
+def hmc_chains(
+    target: Target | GeneralTarget, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool
+) -> Chains:
+    """Sample in the space of parameters; the same for a seed whatever the number of threads."""
+
+    def make_walk() -> Walk:
+        return GeneralWalk(target) if isinstance(target, GeneralTarget) else RewardWalk(target)
+
+    chains = run_chains(make_walk, settings, seed=seed, num_threads=num_threads, progress=progress)
+    if isinstance(target, GeneralTarget):
+        return chains
+    stats = chains.stats | {"lp": chains.stats["lp"] - 0.5 * target.dimension * LOG_2PI}
+    return chains._replace(stats=stats)
+
+
+def run_chains(
+    make_walk: Callable[[], Walk], settings: ChainSettings, *, seed: int, num_threads: int, progress: bool
+) -> Chains:
+    """Run chains, each on its own walk; "lp" is what the walk calls its log density."""
+    num_chains = settings.num_chains
+    parts: list[Part | None] = [None] * num_chains
+    counted = np.zeros(num_chains, dtype=np.int64)
+
+    def run_part(numbers: range) -> None:
+        for number in numbers:
+            chain = Chain(make_walk(), seed, number, report)
+            chain.warm_up(settings.num_warmup, settings.target_accept)
+            parts[number] = chain.run(settings.num_draws, chain.walk.length)
+            counted[number] = chain.walk.num_gradients
+
+    with progress_bar("Hamiltonian chains", is_shown=progress) as show:
+        report = counter(show, num_chains * (settings.num_warmup + settings.num_draws))
+        run_chunks(run_part, num_chains, num_threads, 1)
+    positions, table = (np.stack(arrays) for arrays in zip(*(part for part in parts if part), strict=True))
+    if not np.isfinite(table[..., 0]).all():
+        raise no_start("a log density that is not")
+    stats = {name: table[..., column] for column, name in enumerate(STATS)}
+    stats["n_steps"] = stats["n_steps"].astype(np.int64)
+    stats["diverging"] = stats["diverging"] > 0
+    return Chains(positions, stats, int(counted.sum()))
+
+
+def counter(show: Callable[[float], None], total: int) -> Report:
+    """Return a function that takes numbers of draws, from any thread, and shows what part of all is done."""
+    lock, done = threading.Lock(), 0
+
+    def report(count: int) -> None:
+        nonlocal done
+        with lock:
+            done += count
+            show(done / total)
+
+    return report

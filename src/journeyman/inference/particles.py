@@ -1,6 +1,12 @@
-"""What the SMC sampler remembers: settings, particles, and what it has learned about moving them."""
+"""Particles of the SMC sampler: what it remembers of them, and how they are moved.
 
-from dataclasses import dataclass
+Rejuvenation moves resampled particles until they have forgotten where they were. How long is decided by correlation,
+not by luck. Scales are the particles' standard deviations. The step is tuned to an acceptance of 0.75 on moves that are
+not kept; these go on until parameters correlate little with their values at resampling. Trajectories are lengthened
+while single moves stay correlated. Then every state of the chains is kept.
+"""
+
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +15,7 @@ from journeyman.checks import share, whole_number
 from journeyman.errors import InputError
 from journeyman.inference.general import GeneralTarget
 from journeyman.inference.target import Target
-from journeyman.inference.weights import log_mean_exp, normalised
+from journeyman.inference.weights import log_mean_exp, normalised, systematic_resample, widest_direction
 from journeyman.problem import Problem
 from journeyman.types import AnyArray, FloatArray
 
@@ -121,3 +127,141 @@ class Particles:
 def concatenated(arrays: tuple[AnyArray, ...], size: int) -> list[AnyArray]:
     """Return chains `[M, P, ...]` as particles `[size, ...]`."""
     return [np.ascontiguousarray(array.reshape(-1, array.shape[-1])[:size]) for array in arrays]
+
+
+def rejuvenated(particles: Particles, log_weights: FloatArray, change: FloatArray, num_threads: int) -> Particles:
+    """Resample by `log_weights`, move at the moved counts plus `change`, and return equally weighted particles."""
+    settings, source = particles.settings, particles.target
+    assert source is not None
+    moved_counts = np.maximum(particles.moved_counts + change, 0.0)
+    target = source.with_counts(moved_counts)
+    rng = np.random.default_rng([particles.seed, particles.num_stages])
+    weights = normalised(log_weights)
+    mean = weights @ particles.positions
+    scales = coarse(np.sqrt(np.maximum(weights @ (particles.positions - mean) ** 2, 1e-8)))
+    direction, variance = widest_direction(particles.positions, weights, scales)
+    stretch = coarse(np.sqrt(max(np.sqrt(variance) - 1.0, 0.0)) * direction)
+    direction = direction / scales
+    ancestors = systematic_resample(rng, weights, settings.num_chains)
+    chains = Chains(
+        target,
+        scales,
+        stretch,
+        num_threads,
+        *(array[ancestors] for array in (particles.positions, particles.values, particles.policies)),
+    )
+    first_positions = chains.positions
+    step, num_leapfrog = particles.moves.step, particles.moves.num_leapfrog
+    start_correlation, num_gradients = 1.0, 0
+    for count in range(settings.max_burn_in):
+        before = chains.positions
+        moved = move(rng, chains, step, num_leapfrog, 1)
+        chains, num_gradients = moved.chains, num_gradients + moved.num_gradients
+        acceptance = float(moved.acceptance.mean())
+        is_tuned = abs(acceptance - settings.acceptance) < 0.15
+        if is_tuned:
+            start_correlation = correlation(first_positions, chains.positions, direction)
+            move_correlation = correlation(before, chains.positions, direction)
+            num_leapfrog = _adjusted_length(num_leapfrog, move_correlation, settings)
+        step = float(coarse(step * np.exp(1.5 * (acceptance - settings.acceptance))))
+        if is_tuned and start_correlation <= settings.start_correlation and count > 0:
+            break
+    moved = move(rng, chains, step, num_leapfrog, settings.chain_length)
+    kept = concatenated(moved.kept, settings.num_particles)
+    positions = np.concatenate([chains.positions[:, None], moved.kept[0]], axis=1)
+    before, after = (part.reshape(-1, target.dimension) for part in (positions[:, :-1], positions[:, 1:]))
+    moves = Moves(
+        step,
+        num_leapfrog,
+        float(moved.acceptance.mean()),
+        correlation(before, after, direction),
+        start_correlation,
+        int((moved.acceptance == 0.0).sum()),
+        len(np.unique(ancestors)),
+        particles.moves.num_rejuvenations + 1,
+        particles.moves.num_gradients + num_gradients + moved.num_gradients,
+    )
+    return replace(
+        particles,
+        target=target,
+        positions=kept[0],
+        values=kept[1],
+        policies=kept[2],
+        num_stages=particles.num_stages + 1,
+        moved_counts=moved_counts,
+        moved_log_evidence=particles.moved_log_evidence + log_mean_exp(log_weights),
+        moves=moves,
+    )
+
+
+def _adjusted_length(num_leapfrog: float, move_correlation: float, settings: SMCSettings) -> float:
+    """Lengthen trajectories that stay too near their start, shorten those that go further than they need to."""
+    if move_correlation > settings.move_correlation:
+        return min(1.5 * num_leapfrog, float(settings.max_leapfrog))
+    if move_correlation < 0.5 * settings.move_correlation:
+        return max(num_leapfrog / 1.25, 4.0)
+    return num_leapfrog
+
+
+class Chains(NamedTuple):
+    """Where M chains stand: positions `[M, D]`, values and policies `[M, S]`; scales, stretch `[D]` of their moves."""
+
+    target: Target | GeneralTarget
+    scales: FloatArray
+    stretch: FloatArray
+    num_threads: int
+    positions: FloatArray
+    values: FloatArray
+    policies: AnyArray
+
+
+class Moved(NamedTuple):
+    """Chains after P moves each, all their states `[M, P, ...]`, chances of acceptance `[M, P]`."""
+
+    chains: Chains
+    kept: tuple[FloatArray, FloatArray, AnyArray]
+    acceptance: FloatArray
+    num_gradients: int
+
+
+def move(rng: np.random.Generator, chains: Chains, step: float, num_leapfrog: float, num_moves: int) -> Moved:
+    """Move every chain `num_moves` times, steps and lengths jittered so that no trajectory closes on itself.
+
+    All randomness is drawn here, so that the result does not depend on the number of threads.
+    """
+    num_chains, dimension = chains.positions.shape
+    shape = (num_chains, num_moves)
+    momenta = rng.standard_normal((*shape, dimension))
+    uniforms = rng.random(shape)
+    steps = step * (1.0 + 0.2 * (2.0 * rng.random(shape) - 1.0))
+    lengths = np.maximum(1, np.rint(num_leapfrog * (0.7 + 0.6 * rng.random(shape)))).astype(np.int64)
+    start = (chains.positions, chains.values, chains.policies)
+    kept, acceptance, num_gradients = chains.target.move_chains(
+        start, momenta, uniforms, chains.scales, chains.stretch, steps, lengths, chains.num_threads
+    )
+    after = chains._replace(
+        positions=kept[0][:, -1].copy(), values=kept[1][:, -1].copy(), policies=kept[2][:, -1].copy()
+    )
+    return Moved(after, kept, acceptance, num_gradients)
+
+
+def correlation(before: FloatArray, after: FloatArray, direction: FloatArray) -> float:
+    """Return the correlation of two sets of points `[M, D]`: averaged over parameters, or along `direction` if larger.
+
+    In the direction in which the posterior is widest moves take longest, and it may be hidden in every parameter.
+    """
+    each = _correlations(before, after).mean()
+    widest = _correlations((before @ direction)[:, None], (after @ direction)[:, None])[0]
+    return float(max(each, widest))
+
+
+def _correlations(before: FloatArray, after: FloatArray) -> FloatArray:
+    x, y = before - before.mean(axis=0), after - after.mean(axis=0)
+    size = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
+    return np.asarray((x * y).sum(axis=0) / np.maximum(size, 1e-300))
+
+
+def coarse(values: FloatArray | float) -> FloatArray:
+    """Return values to two or three digits: enough to tune with, and free of the last bits that differ between runs."""
+    mantissa, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.rint(256.0 * mantissa) / 256.0, exponent))

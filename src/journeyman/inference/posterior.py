@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from journeyman.checks import share
 from journeyman.errors import InputError
 from journeyman.inference.diagnostics import Diagnostics
+from journeyman.inference.weights import systematic_resample
 from journeyman.mdp import Solution, solve
 from journeyman.mdp.accuracy import Accuracy, accuracy_of
 from journeyman.problem import Problem
@@ -99,8 +101,7 @@ class Posterior:
 
     def credible_intervals(self, level: float = 0.95) -> FloatArray:
         """Return central intervals `[D, 2]` of the parameters, by weighted quantiles, of posterior chance `level`."""
-        if not 0.0 < level < 1.0:
-            raise InputError(f"level must lie strictly between 0 and 1, got {level}.")
+        level = share(level, "level", "The default is 0.95.")
         tails = ((1.0 - level) / 2.0, (1.0 + level) / 2.0)
         return np.stack([weighted_quantile(self.theta, self.weights, tail) for tail in tails], axis=1)
 
@@ -216,12 +217,3 @@ def checked_posterior(posterior: Any) -> Posterior:
     if not isinstance(posterior, Posterior):
         raise InputError(f"posterior must be a Posterior, got {type(posterior).__name__}. Make one with infer().")
     return posterior
-
-
-def systematic_resample(rng: np.random.Generator, weights: FloatArray, size: int) -> IntArray:
-    """Return `size` indices, each i about size * weights[i] times, from one uniform draw."""
-    if size < 1:
-        raise InputError(f"size must be at least 1, got {size}.")
-    positions = (rng.random() + np.arange(size)) / size
-    cumulative = np.cumsum(weights)
-    return np.minimum(np.searchsorted(cumulative / cumulative[-1], positions, side="right"), len(weights) - 1)

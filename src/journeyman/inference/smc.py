@@ -22,10 +22,9 @@ from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError
 from journeyman.inference.diagnostics import Diagnostics, smc_warnings
 from journeyman.inference.general import make_target
-from journeyman.inference.particles import Moves, Particles, SMCSettings
+from journeyman.inference.particles import Moves, Particles, SMCSettings, rejuvenated
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.progress import progress_bar
-from journeyman.inference.rejuvenation import rejuvenated
 from journeyman.inference.weights import effective_size
 from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem

@@ -20,9 +20,8 @@ from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import Boltzmann
 from journeyman.inference import kernels
 from journeyman.inference.kernels import Data, Model, Work
-from journeyman.inference.packing import Packed, pack
 from journeyman.mdp import solve_batch
-from journeyman.mdp.shared_rows import shared_rows
+from journeyman.mdp.ordering import shared_rows
 from journeyman.problem import Problem
 from journeyman.rewards import AffineMap, continuous
 from journeyman.rewards.agreement import trusted_affine_map
@@ -157,10 +156,6 @@ class Target:
         positions, values = np.ascontiguousarray(positions), np.ascontiguousarray(values)  # compiled for these only
         kernels.log_likelihoods(self.model, self.data, self.new_work(), positions, values, out)
         return out
-
-    def packed(self) -> Packed:
-        """Return flat copies of model, data and fresh memory, for samplers that call back for every gradient."""
-        return pack(self.model, self.data, self.new_work())
 
     def parameters(self, z: ArrayLike) -> FloatArray:
         """Return theta for points z."""

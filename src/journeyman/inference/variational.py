@@ -1,38 +1,41 @@
 """Variational inference: tabular AVRIL (Chan and van der Schaar 2021). Fast, and not exact: a baseline to compare with.
 
-The posterior is approximated by independent Normals q, one per reward parameter, next to a table of action values Q
-that is a mere point. Both are fitted together by maximising
+The posterior is approximated by independent Normals N(mean_i, std_i), one per reward parameter i, beside a table of
+action values Q that is a mere point. Both are fitted together by maximising
 
-    sum over data of log softmax(beta Q)(s, a)  -  KL(q || prior)  +  td_weight * log q(Q(s, a) - discount E[Q(s', a')])
+    F = sum over (s, a) of n(s, a) log pi(a | s)                         likelihood of the data, at free action values Q
+        - sum over i of KL(N(mean_i, std_i) || prior_i)                  rewards stay near the prior
+        + sum over (s, a) of w(s, a) log N(delta(s, a); mean_i, std_i)   rewards are those that explain Q
 
-(equation and gradient in `avril_objective`). What is ours, and why:
+with pi = softmax of beta Q, delta(s, a) = Q(s, a) - discount sum over s' of p(s' | s, a) V(s') and
+V(s) = sum over a of pi(a | s) Q(s, a); i is the parameter that (s, a) pays. What is ours, and why:
 
-- The expectation of Q(s', a') is over the known dynamics and, as in the publication, over the expert's next action
-  a' ~ softmax(beta Q). So single annotations will do, where the publication needs the next state and action of each.
+- The expectation of Q(s', a') is over the known dynamics and, as in the publication, over the expert's next action. So
+  single annotations will do, where the publication needs the next state and action of each.
 - The publication sums the last term over demonstrated pairs. Its networks generalise to all others; a table does not.
   Then the value of an action that was never seen could go to minus infinity at no cost, every answer would be
   explained, and rewards would learn nothing. So the term covers every available action of every state that can be
   reached from a state with data. States out of reach, and all states when there are no data, keep the prior exactly.
-- Each parameter counts once in KL, with a total of `td_weight` in the last term: the publication has the same ratio,
-  with both inside its sum over data, and a weight of 1 in its program. The weight must be below 1 here: where the
-  last term can be met exactly, as a table can, a weight of 1 or more is maximised by a standard deviation of 0.
+- Each parameter counts once in KL, with weights w that sum to `td_weight` in the last term: the publication has the
+  same ratio, with both inside its sum over data, and a weight of 1 in its program. The weight must be below 1 here:
+  where the last term can be met exactly, as a table can, a weight of 1 or more is maximised by a std of 0.
 
-What to expect: the standard deviation of a reward solves std^4 / s^2 - (1 - td_weight) std^2 = td_weight * gap^2, where
-s is that of the prior and gap^2 the mean squared misfit of the last term. It does not fall with the amount of data:
-where Bellman's equation is met it is s sqrt(1 - td_weight) after one answer and after a thousand. A larger weight makes
-better means and narrower, overconfident intervals. Every posterior says so in its warnings.
+What to expect: the std of a reward solves std^4 / s^2 - (1 - td_weight) std^2 = td_weight * gap^2, where s is that of
+the prior and gap^2 the mean squared misfit of the last term. It does not fall with the amount of data: where Bellman's
+equation is met it is s sqrt(1 - td_weight) after one answer and after a thousand. A larger weight makes better means
+and narrower, overconfident intervals. Every posterior says so in its warnings.
 """
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from journeyman.checks import real_number, whole_number
-from journeyman.errors import InputError
+from journeyman.checks import positive, share, whole_number
 from journeyman.experts import Boltzmann
-from journeyman.inference.avril_objective import AvrilObjective, avril_objective
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.progress import progress_bar
@@ -47,6 +50,116 @@ APPROXIMATION = (
     "variational is an approximation: its standard deviations follow from its td_weight and from how well Bellman's "
     "equation is met, not from how much the demonstrations tell. Compare means only, or use 'smc' or 'policywalk'."
 )
+
+
+class Parts(NamedTuple):
+    """A point x taken apart: action values `[S, A]` in units of reward, scaled means and log scaled stds `[D]`."""
+
+    q: FloatArray
+    mean: FloatArray
+    log_std: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class AvrilObjective:
+    """The objective F of a problem and its data, as a function of a point x.
+
+    Everything is in units of the prior: x holds Q / std_i, then (mean_i - prior mean) / prior std, then
+    log(std_i / prior std).
+
+    Parameters
+    ----------
+    counts
+        `[S, A]` demonstrated actions.
+    td_weights
+        `[S, A]` weight w of each temporal-difference term; 0 where there is none.
+    owner
+        `[S * A]` parameter that each pair pays.
+    transitions
+        Sparse `[S * A, S]`.
+    """
+
+    problem: Problem
+    counts: IntArray
+    td_weights: FloatArray
+    owner: IntArray
+    transitions: Any
+
+    @property
+    def num_pairs(self) -> int:
+        """Number of (state, action) pairs."""
+        return self.counts.size
+
+    @property
+    def dimension(self) -> int:
+        """Length of a point x."""
+        return self.num_pairs + 2 * self.problem.reward_model.num_parameters
+
+    def taken_apart(self, x: FloatArray) -> Parts:
+        """Return the parts of a point."""
+        num_parameters = self.problem.reward_model.num_parameters
+        q, mean, log_std = np.split(x, [self.num_pairs, self.num_pairs + num_parameters])
+        return Parts((q * self._pair_std).reshape(self.counts.shape), mean, log_std)
+
+    def put_together(self, q: FloatArray, mean: FloatArray, log_std: FloatArray) -> FloatArray:
+        """Return the point with these parts; what does not exist (minus infinity) becomes 0."""
+        return np.concatenate([np.where(np.isfinite(q), q, 0.0).ravel() / self._pair_std, mean, log_std])
+
+    @property
+    def _prior(self) -> Normal:
+        assert isinstance(self.problem.prior, Normal)
+        return self.problem.prior
+
+    @cached_property
+    def _pair_std(self) -> FloatArray:
+        return np.asarray(self._prior.std)[self.owner]
+
+    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return F and its gradient in x."""
+        mdp, beta = self.problem.mdp, self.problem.beta
+        q, mean, log_std = self.taken_apart(x)
+        log_policy = Boltzmann(beta).log_policy(np.where(mdp.available, q, -np.inf))
+        policy = np.exp(log_policy)
+        values = (policy * q).sum(axis=1)
+
+        weights, owner, num_parameters = self.td_weights.ravel(), self.owner, len(mean)
+        delta = q.ravel() - mdp.discount * (self.transitions @ values)
+        gap = (delta - np.asarray(self._prior.mean)[owner]) / self._pair_std - mean[owner]
+        precision = np.exp(-2.0 * log_std)[owner]
+        pull = weights * gap * precision  # minus the slope of the temporal-difference terms in delta, scaled
+
+        used = self.counts > 0
+        likelihood = float((self.counts[used] * log_policy[used]).sum())
+        divergence = 0.5 * float((np.exp(2.0 * log_std) + mean**2 - 1.0).sum() - 2.0 * log_std.sum())
+        constant = 0.5 * np.log(2.0 * np.pi) + np.log(self._pair_std)
+        temporal = float((weights * (-constant - log_std[owner] - 0.5 * gap**2 * precision)).sum())
+
+        reward_pull = pull / self._pair_std
+        slope_values = mdp.discount * (self.transitions.T @ reward_pull)
+        slope_q = beta * (self.counts - self.counts.sum(axis=1, keepdims=True) * policy)
+        slope_q -= reward_pull.reshape(q.shape)
+        slope_q += slope_values[:, None] * policy * (1.0 + beta * (q - values[:, None]))
+        slope_mean = np.bincount(owner, pull, num_parameters) - mean
+        slope_log_std = 1.0 - np.exp(2.0 * log_std)
+        slope_log_std += np.bincount(owner, pull * gap - weights, num_parameters)
+        gradient = np.concatenate([slope_q.ravel() * self._pair_std, slope_mean, slope_log_std])
+        return likelihood - divergence + temporal, gradient
+
+
+def avril_objective(problem: Problem, counts: IntArray, td_weight: float) -> AvrilObjective:
+    """Return the objective: temporal-difference terms wherever the data can lead.
+
+    They cover all available actions of all states that can be reached from a state with data, because a value that no
+    term ties down would explain any data at no cost. Each parameter's terms weigh `td_weight` together.
+    """
+    mdp, model = problem.mdp, problem.reward_model
+    transitions = mdp.transition_matrix
+    pairs = np.arange(mdp.num_states * mdp.num_actions)
+    owner = pairs // mdp.num_actions if model.is_state_only else pairs
+    is_tied = mdp.available & mdp.reachable(np.flatnonzero(counts.any(axis=1)))[:, None]
+    num_terms = np.bincount(owner[is_tied.ravel()], minlength=model.num_parameters)
+    td_weights = np.where(is_tied.ravel(), td_weight / np.maximum(num_terms[owner], 1), 0.0)
+    return AvrilObjective(problem, counts, td_weights.reshape(mdp.available.shape), owner, transitions)
 
 
 class VariationalFit(NamedTuple):
@@ -168,14 +281,11 @@ def fit_variational(
     report: Callable[[float], None] | None = None,
 ) -> VariationalFit:
     """Maximise the objective with L-BFGS, from the prior; options as in `infer_variational`. Deterministic."""
-    td_weight, tolerance = real_number(td_weight, "td_weight"), real_number(tolerance, "tolerance")
-    if not 0.0 < td_weight < 1.0:
-        raise InputError(
-            f"td_weight must lie strictly between 0 and 1, got {td_weight}. "
-            "At 0 nothing is learned, and from 1 on standard deviations fall to 0."
-        )
-    if not 0.0 < tolerance < np.inf:
-        raise InputError(f"tolerance must be positive and finite, got {tolerance}. The default is 1e-4.")
+    advice = "At 0 nothing is learned, and from 1 on standard deviations fall to 0. The default is 0.5."
+    td_weight, tolerance = (
+        share(td_weight, "td_weight", advice),
+        positive(tolerance, "tolerance", "The default is 1e-4."),
+    )
     max_iterations = whole_number(max_iterations, "max_iterations", 1, "The default is 10000.")
     objective = avril_objective(problem, counts, td_weight)
     start = start_point(objective, td_weight)

@@ -1,8 +1,9 @@
-"""Weights and correlations of particles."""
+"""Weighted samples: their weights, effective size and widest direction, and resampling."""
 
 import numpy as np
 
-from journeyman.types import FloatArray
+from journeyman.checks import whole_number
+from journeyman.types import FloatArray, IntArray
 
 
 def normalised(log_weights: FloatArray) -> FloatArray:
@@ -23,20 +24,12 @@ def effective_size(log_weights: FloatArray) -> float:
     return float(1.0 / (weights**2).sum())
 
 
-def correlation(before: FloatArray, after: FloatArray, direction: FloatArray) -> float:
-    """Return the correlation of two sets of points `[M, D]`: averaged over parameters, or along `direction` if larger.
-
-    In the direction in which the posterior is widest moves take longest, and it may be hidden in every parameter.
-    """
-    each = _correlations(before, after).mean()
-    widest = _correlations((before @ direction)[:, None], (after @ direction)[:, None])[0]
-    return float(max(each, widest))
-
-
-def _correlations(before: FloatArray, after: FloatArray) -> FloatArray:
-    x, y = before - before.mean(axis=0), after - after.mean(axis=0)
-    size = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
-    return np.asarray((x * y).sum(axis=0) / np.maximum(size, 1e-300))
+def systematic_resample(rng: np.random.Generator, weights: FloatArray, size: int) -> IntArray:
+    """Return `size` indices, each i about size * weights[i] times, from one uniform draw."""
+    size = whole_number(size, "size", 1)
+    positions = (rng.random() + np.arange(size)) / size
+    cumulative = np.cumsum(weights)
+    return np.minimum(np.searchsorted(cumulative / cumulative[-1], positions, side="right"), len(weights) - 1)
 
 
 def widest_direction(positions: FloatArray, weights: FloatArray, scales: FloatArray) -> tuple[FloatArray, float]:
@@ -51,9 +44,3 @@ def widest_direction(positions: FloatArray, weights: FloatArray, scales: FloatAr
         variance = float(np.linalg.norm(direction))
         direction /= max(variance, 1e-300)
     return direction, variance
-
-
-def coarse(values: FloatArray | float) -> FloatArray:
-    """Return values to two or three digits: enough to tune with, and free of the last bits that differ between runs."""
-    mantissa, exponent = np.frexp(values)
-    return np.asarray(np.ldexp(np.rint(256.0 * mantissa) / 256.0, exponent))

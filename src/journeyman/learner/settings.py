@@ -11,8 +11,8 @@ from journeyman.acquisition.registry import check_acquisition_options
 from journeyman.acquisition.scoring import check_kind, checked_costs
 from journeyman.apprentice import APPRENTICES
 from journeyman.apprentice.effective_size import size_needed
-from journeyman.apprentice.failures import checked_scope
 from journeyman.apprentice.policies import checked_epsilon
+from journeyman.apprentice.regret import checked_scope
 from journeyman.checks import check_options, float_array, one_of, positive, share, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import KINDS

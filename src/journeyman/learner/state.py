@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from journeyman.apprentice import APPRENTICES
-from journeyman.apprentice.failures import failures_of
+from journeyman.apprentice.regret import failures_of
 from journeyman.errors import InputError
 from journeyman.inference import posterior_entropy
 from journeyman.inference.posterior import Posterior

@@ -1,4 +1,4 @@
-"""What a problem says, in numbers: sizes, what can be reached, and what beta means for this problem."""
+"""What a problem says, in numbers and in words: sizes, what can be reached, and what beta means for this problem."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +10,15 @@ from journeyman.mdp import q_values, solve_batch
 from journeyman.mdp.accuracy import accuracy_of
 from journeyman.problem import Problem, beta_of
 from journeyman.types import FloatArray
+from journeyman.wording import counted, percent
 
 TIE_TOLERANCE = 1e-9
 MAX_ENTRIES = 20_000_000  # action values held at once
+MODEL_WORDS = {
+    "per_state": "one unknown number per state",
+    "per_state_action": "one unknown number per state and action",
+    "features": "known features times unknown numbers",
+}
 NEARLY_SURE, NEARLY_RANDOM = 0.995, 0.1  # of the way from chance to certainty
 
 
@@ -156,3 +162,43 @@ def _warnings(
             f"In {silent} of the states that may be asked about all actions are the same: answers tell nothing."
         )
     return tuple(found)
+
+
+def explanation_lines(explanation: Explanation) -> list[tuple[str, str]]:
+    """Return what a problem is as (title, sentence) pairs."""
+    problem, mdp = explanation.problem, explanation.problem.mdp
+    unreachable = mdp.num_states - explanation.num_reachable
+    reach = "all can be reached" if not unreachable else f"{unreachable} cannot be reached from an initial one"
+    model = problem.reward_model
+    horizon = 1.0 / (1.0 - mdp.discount)
+    lines = [
+        (
+            "Size",
+            f"{counted(mdp.num_states, 'state')}, {counted(mdp.num_actions, 'action')}, "
+            f"{counted(explanation.num_transitions, 'transition')}",
+        ),
+        ("States", f"{int(mdp.terminal.sum())} terminal, {int((mdp.initial > 0).sum())} initial; {reach}"),
+        ("Questions", f"{counted(int(problem.queryable.sum()), 'state')} may be asked about"),
+        (
+            "Reward",
+            f"{MODEL_WORDS[model.kind]} ({model.num_parameters} in all), {type(problem.prior).__name__} prior",
+        ),
+        ("Discount", f"{mdp.discount:g}: the future counts for about {horizon:.3g} steps"),
+    ]
+    return [*lines, ("Expert", _expert(explanation))]
+
+
+def _expert(explanation: Explanation) -> str:
+    """Say in words what beta means for this problem."""
+    expert, size = explanation.problem.expert.assumption(), ""
+    if explanation.halving_gap is not None:
+        expert = f"beta = {explanation.problem.beta:g}"
+        size = f": an action that is worth {explanation.halving_gap:.3g} less is chosen half as often"
+    if explanation.best_action_chance is None or explanation.best_action_range is None:
+        return f"{expert}{size}. Nobody can be asked, so there is no more to say."
+    low, high = explanation.best_action_range
+    return (
+        f"{expert}{size}. If the reward is as the prior says, this expert picks a best action "
+        f"{percent(explanation.best_action_chance)} of the time (between {percent(low)} and {percent(high)} for most "
+        f"rewards); one who guesses, {percent(explanation.chance_at_random or 0.0)} of the time."
+    )

@@ -1,5 +1,6 @@
-"""Reading a TOML file so that every complaint names its place: file, table, key and line."""
+"""Reading TOML files and CSV tables so that every complaint names its place: file, table, key and line."""
 
+import csv
 import re
 import tomllib
 from collections.abc import Iterator
@@ -8,8 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from journeyman.checks import suggestion
 from journeyman.errors import InputError
+from journeyman.mdp.rows import index_column
+from journeyman.types import FloatArray, IntArray
 
 ROOT = ""  # the table of the keys before any [table]
 
@@ -71,22 +76,27 @@ class TomlTable:
         """Name the table for people."""
         return f"[{self.name}]" if self.name else "the top of the file"
 
+    def place(self, key: str | None = None) -> str:
+        """Say where the table or one of its keys stands."""
+        return self.file.place(self.name, key)
+
+    def check_left_out(self, keys: tuple[str, ...], where: str, advice: str) -> None:
+        """Refuse keys that say what something else says already."""
+        for key in keys:
+            if key in self:
+                raise InputError(f"{key} must be left out {where}, got it at {self.place(key)}. {advice}")
+
     def check_keys(self, known: tuple[str, ...]) -> None:
         """Refuse keys that mean nothing here, and suggest what is meant."""
         for key in self.data:
             if key not in known:
                 hint = suggestion(key, known, otherwise="It has")
-                raise InputError(
-                    f"{self.title} must have keys that it knows, got {key!r} at {self.file.place(self.name, key)}. "
-                    f"{hint}"
-                )
+                raise InputError(f"{self.title} must have keys that it knows, got {key!r} at {self.place(key)}. {hint}")
 
     def require(self, key: str, example: str) -> Any:
         """Return a value that must be there."""
         if key not in self.data:
-            raise InputError(
-                f"{key} must be given in {self.title}, got none in {self.file.place(self.name)}. Example: {example}"
-            )
+            raise InputError(f"{key} must be given in {self.title}, got none in {self.place()}. Example: {example}")
         return self.data[key]
 
     def choice(self, key: str, known: tuple[str, ...], example: str) -> str:
@@ -94,22 +104,18 @@ class TomlTable:
         word = self.require(key, example)
         if word not in known:
             hint = suggestion(word, known, otherwise=f"Example: {example}. Choose from")
-            raise InputError(
-                f"{key} must be one of {', '.join(known)}, got {word!r} at {self.file.place(self.name, key)}. {hint}"
-            )
+            raise InputError(f"{key} must be one of {', '.join(known)}, got {word!r} at {self.place(key)}. {hint}")
         return str(word)
 
     def existing_file(self, key: str, example: str) -> Path:
         """Return the path of a file that is named relative to the TOML file."""
         name = self.require(key, example)
         if not isinstance(name, str):
-            raise InputError(
-                f"{key} must be a file name, got {name!r} at {self.file.place(self.name, key)}. Example: {example}"
-            )
+            raise InputError(f"{key} must be a file name, got {name!r} at {self.place(key)}. Example: {example}")
         path = self.file.path.parent / name
         if not path.is_file():
             raise InputError(
-                f"{key} must name a file that exists, got {name!r} at {self.file.place(self.name, key)}. "
+                f"{key} must name a file that exists, got {name!r} at {self.place(key)}. "
                 "It is looked for beside the problem file."
             )
         return path
@@ -120,7 +126,7 @@ class TomlTable:
         try:
             yield
         except InputError as error:
-            place = self.file.place(self.name, key if key in self.data else None)
+            place = self.place(key if key in self.data else None)
             where = f"{self.title}, {place}" if self.name else place
             raise type(error)(f"{where}: {error}") from None
 
@@ -145,3 +151,59 @@ def read_toml(path: str | Path) -> TomlFile:
             f"{path.name} must be TOML, but: {error}. Text stands in quotes, lists in [brackets], one key = value per "
             "line."
         ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class NamedColumns:
+    """Columns `[n]` by name, as they stand in a file."""
+
+    name: str
+    columns: dict[str, FloatArray]
+
+    def indices(self, column: str, upper: int) -> IntArray:
+        """Return a column as numbers in 0..upper-1."""
+        return index_column(self.columns[column], column, upper, lambda i: f"entry {i} of {self.name}")
+
+
+def read_named_columns(path: Path) -> NamedColumns:
+    """Read a CSV file with a header and numbers below it."""
+    header, *lines = _read_lines(path)
+    names = [name.strip() for name in header[1]]
+    if len(set(names)) < len(names) or not all(names):
+        raise InputError(f"the columns of {path.name} must have different names, got {', '.join(names)}. Rename them.")
+    values = _numbers(path, lines, len(names))
+    return NamedColumns(path.name, {name: values[:, i] for i, name in enumerate(names)})
+
+
+def read_matrix(path: Path) -> FloatArray:
+    """Read a CSV file of numbers without a header."""
+    lines = _read_lines(path)
+    return _numbers(path, lines, len(lines[0][1]))
+
+
+def _read_lines(path: Path) -> list[tuple[int, list[str]]]:
+    """Return line numbers and fields of the lines that are not empty; there is at least one."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            lines = [(reader.line_num, fields) for fields in reader if any(field.strip() for field in fields)]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path.name} must be a CSV table, but reading it failed: {error}. Save it again.") from error
+    if not lines:
+        raise InputError(f"{path.name} must have at least one line, got an empty file. Fill it in.")
+    return lines
+
+
+def _numbers(path: Path, lines: list[tuple[int, list[str]]], num_columns: int) -> FloatArray:
+    values = []
+    for number, fields in lines:
+        try:
+            if len(fields) != num_columns:
+                raise ValueError
+            values.append([float(field) for field in fields])
+        except ValueError:
+            raise InputError(
+                f"every line of {path.name} must hold {num_columns} numbers, got {','.join(fields)!r} at line "
+                f"{number}. Give one number per column."
+            ) from None
+    return np.array(values, dtype=np.float64).reshape(-1, num_columns)

@@ -141,7 +141,7 @@ def LinearFeatures(
         )
     if not np.isfinite(known).all():
         where = tuple(np.argwhere(~np.isfinite(known))[0])
-        raise InputError(f"offset must be finite, got {known[where]} at state {where[0]}. Correct it.")
+        raise InputError(f"offset must be finite, got {known[where]} at state {where[0]}. Give a number.")
     is_state_only = len(shape) == 2 and known.ndim == 1
     if not is_state_only:
         if len(shape) == 2:  # spread state features over actions
@@ -189,7 +189,7 @@ def _packed_features(features: Any, num_actions: int) -> tuple[Any, tuple[int, .
         i = int(np.argmax(~np.isfinite(entries)))
         state = int(matrix.row[i]) // (num_actions if len(shape) == 3 else 1)
         raise InputError(
-            f"features must be finite, got {entries[i]} at state {state}, parameter {matrix.col[i]}. Correct it."
+            f"features must be finite, got {entries[i]} at state {state}, parameter {matrix.col[i]}. Give a number."
         )
     return sparse.csr_array((entries.copy(), (matrix.row, matrix.col)), shape=matrix.shape), shape
 

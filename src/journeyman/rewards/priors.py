@@ -13,6 +13,7 @@ registered as `PRIORS.register("name", Class)` so that studies and problem files
 `journeyman.testing.check_prior` says whether its parts agree.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeGuard, runtime_checkable
@@ -106,7 +107,7 @@ class AffineMap(NamedTuple):
         return self.location + (u * self.matrix if self.matrix.ndim == 1 else u @ self.matrix.T)
 
 
-class ContinuousPrior:
+class ContinuousPrior(ABC):
     """Base of continuous priors.
 
     A prior of your own defines num_parameters, from_unconstrained, to_unconstrained, pull_back and log_density, and
@@ -116,24 +117,24 @@ class ContinuousPrior:
     is_discrete: ClassVar[bool] = False
     num_parameters: int
 
+    @abstractmethod
     def from_unconstrained(self, z: ArrayLike) -> FloatArray:
         """Map z `[..., D]` to theta; a standard normal z gives a draw of the prior."""
-        raise NotImplementedError(f"{type(self).__name__} must define from_unconstrained")
 
+    @abstractmethod
     def to_unconstrained(self, theta: ArrayLike) -> FloatArray:
         """Map theta `[..., D]` back to z."""
-        raise NotImplementedError(f"{type(self).__name__} must define to_unconstrained")
 
+    @abstractmethod
     def pull_back(self, z: ArrayLike, gradient: ArrayLike) -> FloatArray:
         """Return the gradient in z of gradient . from_unconstrained(z), for z and gradient `[..., D]`.
 
         That is the transposed Jacobian of the map times `gradient`.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define pull_back")
 
+    @abstractmethod
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Return log p(theta), of shape theta.shape[:-1]."""
-        raise NotImplementedError(f"{type(self).__name__} must define log_density")
 
     def affine_map(self) -> AffineMap | None:
         """Return the map from z to theta if it has the form that compiled code knows; None goes the general way."""

@@ -8,13 +8,10 @@ optimal policy switches. See `kernels` for how trajectories meet these jumps.
 import time
 from dataclasses import replace
 
-import numpy as np
-
 from journeyman.checks import one_of
 from journeyman.errors import InputError
 from journeyman.experts import Boltzmann
-from journeyman.inference.chains import DEFAULTS, chain_settings, diagnose, thinned
-from journeyman.inference.hmc import run_chains
+from journeyman.inference.chains import DEFAULTS, chain_settings, posterior_of, run_chains, thinned
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.target import Target
 from journeyman.inference.valuewalk.kernels import IGNORE
@@ -102,20 +99,10 @@ def infer_valuewalk(
     space = space_of(problem, target.model, JUMPS[jumps] if jacobian else IGNORE)
     chains = run_chains(lambda: ValueWalk(target, space), settings, seed=seed, num_threads=threads, progress=progress)
     chains = thinned(chains, settings.thin)
-    num_kept = chains.positions.shape[1]
     x = chains.positions.reshape(-1, target.dimension) @ space.mixing.T
     theta, values = rewards_of_values(problem, x)
-    diagnostics = diagnose(chains, theta.reshape(settings.num_chains, num_kept, -1), time.perf_counter() - begin)
-    if not jacobian:
-        diagnostics = replace(diagnostics, warnings=(*diagnostics.warnings, NOT_THE_POSTERIOR))
-    return Posterior(
-        problem=problem,
-        counts=counts,
-        theta=theta,
-        weights=np.full(len(theta), 1.0 / len(theta)),
-        values=values,
-        method="valuewalk",
-        diagnostics=diagnostics,
-        chains=(settings.num_chains, num_kept),
-        sample_stats=chains.stats,
-    )
+    posterior = posterior_of(chains, problem, counts, theta, values, "valuewalk", begin)
+    if jacobian:
+        return posterior
+    diagnostics = replace(posterior.diagnostics, warnings=(*posterior.warnings, NOT_THE_POSTERIOR))
+    return replace(posterior, diagnostics=diagnostics)

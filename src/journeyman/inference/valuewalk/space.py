@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 from scipy import sparse
 
-from journeyman.inference.hmc import MAX_LEAPFROG, Part, Plan
+from journeyman.inference.chains import MAX_LEAPFROG, Part, Plan, Walk
 from journeyman.inference.kernels import Model
 from journeyman.inference.target import Target
 from journeyman.inference.valuewalk import kernels
@@ -148,21 +148,16 @@ def difference_of_rows(model: Model, s: int, a: int, b: int) -> tuple[tuple[int,
     return tuple((state, round(part / unit, 9)) for state, part in kept.items())
 
 
-class ValueWalk:
+class ValueWalk(Walk):
     """Value space of a target, with the memory of one chain. Draws come out as y, where x = mixing y."""
 
     length = TRAJECTORY_LENGTH
 
     def __init__(self, target: Target, space: Space) -> None:
+        super().__init__(target.dimension)
         self.target, self.space = target, space
-        self.dimension = target.dimension
         self.work = target.new_work()
         self.memory = new_memory(target.model, space, self.dimension)
-
-    @property
-    def num_gradients(self) -> int:
-        """Gradients so far."""
-        return int(self.work.num_gradients[0])
 
     def start(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Return the x of a draw from the prior, and scales for y."""
@@ -171,10 +166,11 @@ class ValueWalk:
         return values_of_rewards(problem, reward, 1)[0].copy(), np.ones(self.dimension)
 
     def advance(self, position: FloatArray, plan: Plan, part: Part) -> None:
-        """Move `position` along the trajectories of a plan, and fill `part` with where they end."""
+        """Move in compiled code."""
         where = (self.target.model, self.target.data, self.space, self.work, self.memory, position)
         kernels.value_chain(*where, *plan, MAX_LEAPFROG, *part)
         part.positions[:] = np.linalg.solve(self.space.mixing, part.positions.T).T
+        self.num_gradients = int(self.work.num_gradients[0])
 
 
 def new_memory(model: Model, space: Space, dimension: int) -> Memory:
