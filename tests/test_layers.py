@@ -16,6 +16,7 @@ LAYERS = [
     "registry",
     "extras",
     "threads",
+    "progress",
     "storage",
     "compiling",
     "mdp",

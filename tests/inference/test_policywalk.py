@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from journeyman.errors import InferenceError, InputError, MissingExtraError
+from journeyman.experts.simulated import questions_at
 from journeyman.inference import infer, kernels
 from journeyman.inference.nuts import variance_scales
 from journeyman.inference.target import Target
@@ -18,11 +19,16 @@ COUNTS = (0, 1, 5, 20)
 NUM_ERRORS = 5.0  # standard errors that are allowed: about 150 numbers are compared, each with a chance of 1e-6
 
 
+def answers_of(world, states):
+    """Answers as a learner would get them: the same whenever they are asked for."""
+    return tuple(world.expert.demonstrate(question) for question in questions_at(states.tolist()))
+
+
 @cache
 def jail_data(count):
     world = make_world("jail", 1)
     states = np.random.default_rng(count).choice(np.flatnonzero(world.problem.queryable), count)
-    demonstrations = world.expert.answers(states)
+    demonstrations = answers_of(world, states)
     return world.problem, demonstrations, infer(world.problem, demonstrations, "enumerate")
 
 
@@ -248,7 +254,7 @@ def test_warm_up_tunes_the_step_and_the_scales():
     for wanted in (0.6, 0.85):
         posterior = infer(
             world.problem,
-            world.expert.answers(states),
+            answers_of(world, states),
             "policywalk",
             sampler="hmc",
             num_chains=2,

@@ -160,7 +160,7 @@ def test_systematic_resampling_rounds_up_or_down():
         times = np.bincount(systematic_resample(np.random.default_rng(seed), weights, 40), minlength=11)
         assert times.sum() == 40
         assert (np.abs(times - 40 * weights) < 1.0).all()
-    with pytest.raises(InputError, match="size must be at least 1"):
+    with pytest.raises(InputError, match="size must be a whole number of at least 1"):
         systematic_resample(np.random.default_rng(0), weights, 0)
 
 

@@ -237,7 +237,7 @@ def test_refuses_to_remove_what_was_not_added():
         ({"ess_threshold": 1.5}, "ess_threshold must lie"),
         ({"acceptance": float("nan")}, "acceptance must lie"),
         ({"max_leapfrog": 0}, "max_leapfrog must"),
-        ({"num_particle": 200}, "got 'num_particle'. It has: num_particles"),
+        ({"num_particle": 200}, "got 'num_particle'. Did you mean 'num_particles'?"),
         ({"seed": -3}, "seed must"),
     ],
 )

@@ -1,25 +1,26 @@
+import sys
+
 import pytest
 from learner.small import grid_learner, grid_world, told
 
-from journeyman.learner.simulate import answers_shown, step_text
+from journeyman.learner.simulate import simulate, step_text
 
 
 def test_progress_says_how_sure_we_are(capsys, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")  # as in a terminal
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "150")
-    learner = told(grid_learner(), grid_world(), 1)
-    record = learner.history()[-1]
-    with answers_shown(3, is_shown=True) as show:
-        show(learner)
+    found = simulate(grid_learner(), grid_world().expert, 3, stop_when_finished=False)
     output = capsys.readouterr()
     assert output.out == ""
-    assert f"Chance of too much regret {record.failure_chance:.1%}, mean regret" in output.err
-    assert "1/3" in output.err
+    last = found.history[-1]
+    assert f"3 of 3 answers. Chance of too much regret {last.failure_chance:.1%}, mean regret" in output.err
 
 
-def test_nothing_is_shown_unless_it_is_wanted(capsys):
-    with answers_shown(3, is_shown=False) as show:
-        show(told(grid_learner(), grid_world(), 1))
+@pytest.mark.parametrize(("is_terminal", "progress"), [(True, False), (False, True)])
+def test_nothing_is_shown_unless_it_is_wanted(capsys, monkeypatch, is_terminal, progress):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    simulate(grid_learner(), grid_world().expert, 1, progress=progress)
     assert capsys.readouterr() == ("", "")
 
 

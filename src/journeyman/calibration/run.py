@@ -13,7 +13,7 @@ from journeyman.calibration.ranks import quantity_names
 from journeyman.calibration.replication import Replication, replicate
 from journeyman.calibration.spec import CalibrationSpec
 from journeyman.checks import whole_number
-from journeyman.inference.progress import progress_bar
+from journeyman.progress import progress_bar
 from journeyman.storage.jsonl import Lines, appended, broken_line, read_lines
 from journeyman.storage.workers import run_each
 

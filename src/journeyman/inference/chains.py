@@ -19,10 +19,10 @@ from journeyman.inference import kernels
 from journeyman.inference.diagnostics import Diagnostics, chain_warnings, summarise_chains
 from journeyman.inference.general import GeneralTarget, trajectories
 from journeyman.inference.posterior import Posterior
-from journeyman.inference.progress import progress_bar
 from journeyman.inference.target import LOG_2PI, Target
 from journeyman.inference.weights import widest_direction
 from journeyman.problem import Problem
+from journeyman.progress import progress_bar
 from journeyman.threads import run_chunks
 from journeyman.types import AnyArray, FloatArray, IntArray
 

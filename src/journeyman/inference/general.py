@@ -50,9 +50,7 @@ class GeneralTarget:
         self.problem, self.data = problem, data
         self.prior = continuous(problem.prior)
         mdp = problem.mdp
-        shape = (mdp.num_states * mdp.num_actions, mdp.num_states)
-        entries = (mdp.rows.probabilities, mdp.rows.next_states, mdp.rows.indptr)
-        self._rows: Any = sparse.csr_array(entries, shape=shape)
+        self._rows: Any = mdp.transition_matrix
         self._dense = self._rows.toarray() if mdp.num_states <= MAX_DENSE_STATES else None
         self._features: Any = sparse.csr_array(problem.reward_model.features)
 

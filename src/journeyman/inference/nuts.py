@@ -120,11 +120,6 @@ class Callbacks:
         self.num_recoveries = 0
         self.failures: list[BaseException] = []
 
-    def new_memory(self, target: Target) -> Packed:
-        """Return fresh flat arrays."""
-        self.memories.append(pack(target))
-        return self.memories[-1]
-
     @property
     def num_gradients(self) -> int:
         """Gradients computed so far, over all chains."""
@@ -132,46 +127,44 @@ class Callbacks:
 
     def make_density(self) -> Density:
         """Return a function from z to the log density and its gradient, with its own memory."""
-        if isinstance(self.target, GeneralTarget):
-            return self.general_density(self.target)
-        target = self.target
-        kernel, dimension = kernels.log_density_gradient_packed, target.dimension
-        isfinite, empty = math.isfinite, np.empty  # found faster here: this runs for every gradient
-        memory = self.new_memory(target)
+        isfinite = math.isfinite  # found faster here: this runs for every gradient
+        evaluate = self.make_evaluation()
 
         def density(z: FloatArray) -> tuple[float, FloatArray]:
-            nonlocal memory
-            gradient = empty(dimension)
+            nonlocal evaluate
             try:
-                value = kernel(*memory, z, gradient)
+                value, gradient = evaluate(z)
             except BaseException as error:
                 self.failures.append(error)
                 raise
             if isfinite(value) and isfinite(gradient.dot(gradient)):
                 return value, gradient
             self.num_recoveries += 1
-            memory = self.new_memory(target)  # what the old one holds may not be numbers
+            evaluate = self.make_evaluation()  # what the old memory holds may not be numbers
             raise NotFiniteError(f"log density {value}, gradient {gradient}")
 
         return density
 
-    def general_density(self, target: GeneralTarget) -> Density:
-        """Return the same function for priors and experts that compiled code does not know."""
-        constant = 0.5 * target.dimension * LOG_2PI
+    def make_evaluation(self) -> Density:
+        """Return the same function with fresh memory, before anything is checked; its constant is left out."""
+        target = self.target
+        if isinstance(target, GeneralTarget):
+            constant = 0.5 * target.dimension * LOG_2PI
 
-        def density(z: FloatArray) -> tuple[float, FloatArray]:
-            try:
+            def general(z: FloatArray) -> tuple[float, FloatArray]:
+                self.num_general += 1
                 value, gradient = target.log_density_and_gradient(z)
-            except BaseException as error:
-                self.failures.append(error)
-                raise
-            self.num_general += 1
-            if math.isfinite(value) and math.isfinite(gradient.dot(gradient)):
                 return value + constant, gradient
-            self.num_recoveries += 1
-            raise NotFiniteError(f"log density {value}, gradient {gradient}")
 
-        return density
+            return general
+        kernel, dimension, memory, empty = kernels.log_density_gradient_packed, target.dimension, pack(target), np.empty
+        self.memories.append(memory)
+
+        def compiled(z: FloatArray) -> tuple[float, FloatArray]:
+            gradient = empty(dimension)
+            return kernel(*memory, z, gradient), gradient
+
+        return compiled
 
     def make_expand(self, _seed: int, _other_seed: int, _chain: int) -> Callable[[FloatArray], dict[str, FloatArray]]:
         """Return the function from z to what is stored: z itself."""

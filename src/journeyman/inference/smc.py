@@ -24,10 +24,10 @@ from journeyman.inference.diagnostics import Diagnostics, smc_warnings
 from journeyman.inference.general import make_target
 from journeyman.inference.particles import Moves, Particles, SMCSettings, rejuvenated
 from journeyman.inference.posterior import Posterior
-from journeyman.inference.progress import progress_bar
 from journeyman.inference.weights import effective_size
 from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
+from journeyman.progress import progress_bar
 from journeyman.rewards import DiscretePrior, has_atoms
 from journeyman.threads import resolve_num_threads
 from journeyman.types import AnyArray, FloatArray, IntArray

@@ -38,9 +38,9 @@ from journeyman.checks import positive, share, whole_number
 from journeyman.experts import Boltzmann
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.inference.posterior import Posterior
-from journeyman.inference.progress import progress_bar
 from journeyman.mdp import solve, solve_batch
 from journeyman.problem import Problem
+from journeyman.progress import progress_bar
 from journeyman.rewards import Normal
 from journeyman.types import FloatArray, IntArray
 

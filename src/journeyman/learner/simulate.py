@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from journeyman.apprentice import Certificate
@@ -10,6 +9,7 @@ from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.learner.protocol import Learner
 from journeyman.learner.records import Query, StepRecord
+from journeyman.progress import progress_bar
 
 
 class Expert(Protocol):
@@ -93,7 +93,8 @@ def simulate(
     batch_size = whole_number(batch_size, "batch_size", 1, "It is the number of queries to choose at once.")
     answering = answered_steps(learner, expert, steps=steps, batch_size=batch_size)
     num_steps, is_finished = 0, None
-    with answers_shown(steps, is_shown=progress and sys.stderr.isatty()) as show:
+    is_shown = progress and sys.stderr.isatty()
+    with progress_bar("Asking the expert", is_shown=is_shown) as report:
         while True:
             if stop_when_finished and not learner.pending:
                 is_finished = learner.is_finished()
@@ -101,32 +102,12 @@ def simulate(
             if query is None:
                 break
             num_steps += 1
-            show(learner)
+            if is_shown:
+                report(num_steps / steps, f"{num_steps} of {steps} answers. {step_text(learner.history()[-1])}")
             if on_step is not None:
                 on_step(query)
     certificate = learner.confirmation() if is_finished and learner.settings.goal == "policy" else learner.certificate()
     return Simulation(learner, num_steps, is_finished, certificate, learner.history())
-
-
-@contextmanager
-def answers_shown(total: int, *, is_shown: bool) -> Iterator[Callable[[Learner], None]]:
-    """Give a function to call after every answer; it draws how many there are, and how sure the learner is."""
-    if not is_shown:
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("answers,"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("Asking the expert", total=total)
-        yield lambda learner: progress.update(task, advance=1, description=step_text(learner.history()[-1]))
 
 
 def step_text(record: StepRecord) -> str:

@@ -11,12 +11,12 @@ from journeyman.demonstrations import Demonstration
 from journeyman.experts import SimulatedExpert
 from journeyman.inference import infer
 from journeyman.inference.posterior import Posterior
-from journeyman.inference.progress import progress_bar
 from journeyman.learner.protocol import Learner
 from journeyman.learner.records import Forecast
 from journeyman.learner.settings import CONFIRMATION, LearnerSettings
 from journeyman.learner.simulate import answered_steps
 from journeyman.problem import Problem
+from journeyman.progress import progress_bar
 from journeyman.types import AnyArray
 
 PRIOR_DRAWS = 4000
