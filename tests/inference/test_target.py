@@ -215,7 +215,7 @@ def test_wrong_engine_point_and_prior_are_refused():
         Target(problem, engine="fast")
     with pytest.raises(InputError, match=r"z must have shape \(30,\), got \(2,\)"):
         Target(problem).log_density_and_gradient([0.0, 1.0])
-    with pytest.raises(UnsupportedError, match="continuous"):
+    with pytest.raises(UnsupportedError, match="no unconstrained space"):
         Target(make_world("bandit").problem)
 
 
