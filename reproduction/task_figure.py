@@ -14,7 +14,7 @@ from journeyman.errors import InputError
 from journeyman.extras import require
 from journeyman.report.drawing.cells import add_legend, plain
 from journeyman.report.drawing.maps import checked_picture_path, save_figure, state_map
-from journeyman.report.scores.score_map import draw_scores, scaled_scores, score_label
+from journeyman.report.scores import draw_scores, scaled_scores, score_label
 from journeyman.report.world.summary import summarise_world
 from journeyman.storage.files import made_folder
 from journeyman.wording import counted

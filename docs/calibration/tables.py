@@ -10,7 +10,7 @@ from programme import Configuration
 
 from journeyman.calibration import CalibrationSummary, load_run, summarise_run, summary_record
 from journeyman.report import save_figure
-from journeyman.report.calibration.figures import comparison_figure, coverage_figure
+from journeyman.report.calibration import comparison_figure, coverage_figure
 
 MIN_REPLICATIONS = 20
 BEGIN, END = "<!-- table: made by run.py -->", "<!-- end of table -->"

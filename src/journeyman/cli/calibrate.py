@@ -61,7 +61,7 @@ def calibrate(
     """Run what is missing, then say what all replications tell."""
     from journeyman.calibration import CalibrationSpec, load_run, run_calibration, summarise, summary_record
     from journeyman.checks import whole_number
-    from journeyman.report.calibration.table import describe_spec
+    from journeyman.report.calibration import describe_spec
 
     opt.check_picture(png)
     whole_number(replications, "the number of replications", 1)
@@ -96,10 +96,10 @@ def calibrate(
     else:
         from rich.console import Console
 
-        from journeyman.report.calibration.table import print_calibration
+        from journeyman.report.calibration import print_calibration
 
         print_calibration(Console(), summary, title)
-    from journeyman.report.calibration.figures import calibration_figure
+    from journeyman.report.calibration import calibration_figure
 
     opt.save_picture(lambda: calibration_figure(summary, title), png, as_json)
 

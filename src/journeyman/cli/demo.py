@@ -107,9 +107,10 @@ class Progress:
         if self.live is not None:
             self.live.refresh()
         else:
+            asked, chance, regret = turn_words(turn)
             line = (
-                f"step {turn.step:2d}  {turn.name:15s} {asked_words(turn):16s} "
-                f"P[regret > eps] {chance_words(turn):>6s}   expected regret {regret_words(turn):>7s}"
+                f"step {turn.step:2d}  {turn.name:15s} {asked:16s} P[regret > eps] {chance:>6s}   "
+                f"expected regret {regret:>7s}"
             )
             self.console.print(line, soft_wrap=True, highlight=False, markup=False)
 
@@ -129,31 +130,20 @@ class Progress:
             row = [str(step)]
             for name in self.names:
                 found = [turn for turn in self.turns if (turn.name, turn.step) == (name, step)]
-                row += (
-                    [asked_words(found[0]), chance_words(found[0]), regret_words(found[0])] if found else ["", "", ""]
-                )
+                row += turn_words(found[0]) if found else ["", "", ""]
             table.add_row(*row)
         if not steps:
             table.add_row("", "computing ...")
         return table
 
 
-def asked_words(turn: "Turn") -> str:
-    """Return where a learner asked, and whether that was enough."""
+def turn_words(turn: "Turn") -> list[str]:
+    """Return where a learner asked and whether that was enough, the chance of too much regret, and expected regret."""
+    from journeyman.report.learning.sentences import shown_chance, shown_number
+
     place = "-" if turn.state is None else f"state {turn.state}"
-    return f"{place}: done" if turn.is_finished else place
-
-
-def chance_words(turn: "Turn") -> str:
-    """Return the chance of too much regret."""
-    from journeyman.wording import percent
-
-    return "?" if turn.belief.failure_chance is None else percent(turn.belief.failure_chance)
-
-
-def regret_words(turn: "Turn") -> str:
-    """Return the expected regret."""
-    return "?" if turn.belief.expected_regret is None else f"{turn.belief.expected_regret:.2g}"
+    asked = f"{place}: done" if turn.is_finished else place
+    return [asked, shown_chance(turn.belief.failure_chance), shown_number(turn.belief.expected_regret, ".2g")]
 
 
 def conclude(console: "Console", comparison: "Comparison") -> None:
@@ -177,7 +167,7 @@ def write_results(comparison: "Comparison", folder: Path) -> None:
     """Write the page, its pictures as files of their own, and the certificate as JSON."""
     from journeyman.report.drawing.maps import save_figure
     from journeyman.report.learning import comparison_report, write_page
-    from journeyman.report.learning.comparison_page import race_figure
+    from journeyman.report.learning.comparison import race_figure
     from journeyman.report.learning.figures import apprentice_figure, reward_figure, score_map_figure
 
     write_page(comparison_report(comparison, NEXT_STEPS), folder / "index.html")

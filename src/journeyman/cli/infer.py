@@ -65,7 +65,7 @@ def infer(
     else:
         from rich.console import Console
 
-        from journeyman.report.posterior.terminal import print_posterior
+        from journeyman.report.posterior.summary import print_posterior
 
         print_posterior(Console(), summary)
     if netcdf is not None:

@@ -70,8 +70,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 def parse_options(name: str, pairs: list[str] | None) -> dict[str, Any]:
     """Return KEY=VALUE texts as options of world `name`, each of the type of its default."""
     from journeyman.checks import check_options
-    from journeyman.report.world.summary import world_options
-    from journeyman.worlds import make_world
+    from journeyman.worlds import make_world, world_options
 
     if not pairs:
         return {}

@@ -51,7 +51,7 @@ def scores(
     from journeyman.acquisition.registry import check_acquisition_options
     from journeyman.checks import one_of
     from journeyman.inference import infer
-    from journeyman.report.scores.score_map import ScoreMap, score_figure, score_record
+    from journeyman.report.scores import ScoreMap, score_figure, score_record
     from journeyman.worlds import make_world
 
     chosen = opt.parse_scoring_options(acquisition_set)
@@ -74,7 +74,7 @@ def scores(
     else:
         from rich.console import Console
 
-        from journeyman.report.scores.terminal import print_scores
+        from journeyman.report.scores import print_scores
 
         print_scores(Console(), found)
     opt.save_picture(lambda: score_figure(found), png, as_json)

@@ -60,8 +60,8 @@ def show(
 ) -> None:
     """Draw one world in the terminal, or print it as JSON, and perhaps draw a picture too."""
     from journeyman.report.drawing.maps import world_figure
-    from journeyman.report.world.summary import summarise_world, world_options, world_record
-    from journeyman.worlds import make_world
+    from journeyman.report.world.summary import summarise_world, world_record
+    from journeyman.worlds import make_world, world_options
 
     options = opt.parse_options(name, world_set)
     opt.check_picture(png)

@@ -10,7 +10,7 @@ from journeyman.apprentice.certificate_text import HEADLINES
 from journeyman.experts import Question
 from journeyman.learner import ActiveLearner, Query
 from journeyman.mdp import solve
-from journeyman.report.learning.record import learning_record
+from journeyman.report.learning.page import learning_record
 from journeyman.report.learning.sentences import (
     answer_words,
     change_sentence,
@@ -37,7 +37,7 @@ def test_queries_have_their_status_and_answers():
     ]
     assert [item.answer is not None for item in summary.asked] == [True, False, True, False, False, False, False]
     assert (summary.num_attached, summary.num_undone, summary.num_demonstrations) == (1, 1, 3)
-    assert summary.times_shown.sum() == 3
+    assert summary.posterior.counts.sum() == 3
 
 
 def test_the_course_begins_before_any_answer_and_follows_the_history():

@@ -7,8 +7,7 @@ from rich.console import Console
 
 from journeyman.demonstrations import Demonstration
 from journeyman.inference import Diagnostics, Posterior, infer
-from journeyman.report.posterior.summary import posterior_record, summarise_posterior
-from journeyman.report.posterior.terminal import parameter_table, print_posterior
+from journeyman.report.posterior.summary import parameter_table, posterior_record, print_posterior, summarise_posterior
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
 from journeyman.worlds import WORLDS, make_world
 

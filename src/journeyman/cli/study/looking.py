@@ -180,7 +180,7 @@ def report(
 ) -> None:
     """Write the report on a study, or print its numbers."""
     from journeyman.report.learning import checked_page_path, learning_report, write_page
-    from journeyman.report.learning.record import learning_record
+    from journeyman.report.learning.page import learning_record
     from journeyman.report.learning.summary import summarise_learning
     from journeyman.study import Study
 

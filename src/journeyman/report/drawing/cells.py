@@ -9,8 +9,7 @@ import numpy as np
 
 from journeyman.extras import require
 from journeyman.mdp import FiniteMDP, Grid
-from journeyman.report.drawing.marks import has_initial_marks, has_row_numbering, named_kinds
-from journeyman.report.words import describe_initial
+from journeyman.report.drawing.marks import describe_initial, has_initial_marks, has_row_numbering, named_kinds
 from journeyman.types import AnyArray, BoolArray, FloatArray
 from journeyman.wording import signed_number
 

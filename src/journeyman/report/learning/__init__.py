@@ -1,8 +1,7 @@
 """The report on a learner: numbers (`summarise_learning`) and pages of them; `compare` sets learners side by side."""
 
-from journeyman.report.html.page import checked_page_path, write_page
-from journeyman.report.learning.comparison import compare
-from journeyman.report.learning.comparison_page import comparison_report
+from journeyman.report.html import checked_page_path, write_page
+from journeyman.report.learning.comparison import compare, comparison_report
 from journeyman.report.learning.page import learning_report
 from journeyman.report.learning.summary import summarise_learning
 

@@ -10,7 +10,7 @@ from journeyman.report.drawing.cells import add_legend, drawn_once, make_figure,
 from journeyman.report.drawing.maps import posterior_map, state_map
 from journeyman.report.learning.summary import LearningSummary
 from journeyman.report.posterior.knowledge import ParameterKnowledge
-from journeyman.report.scores.score_map import draw_scores, scaled_scores, score_label
+from journeyman.report.scores import draw_scores, scaled_scores, score_label
 from journeyman.types import FloatArray
 
 if TYPE_CHECKING:

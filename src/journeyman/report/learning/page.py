@@ -1,6 +1,10 @@
-"""The report on one learner: a page that needs no other file."""
+"""The report on one learner: a page that needs no other file, or its numbers as plain data for scripts."""
 
-from journeyman.report.html.page import Markup, contents, document, element, join, paragraph
+from typing import Any
+
+import numpy as np
+
+from journeyman.report.html import Markup, contents, document, element, join, paragraph
 from journeyman.report.learning.section_asking import asked_section, course_section
 from journeyman.report.learning.section_knowing import actions_section, learned_section, limits_section
 from journeyman.report.learning.section_trusting import (
@@ -10,7 +14,9 @@ from journeyman.report.learning.section_trusting import (
     tiles,
     verdict_box,
 )
+from journeyman.report.learning.sentences import limits, open_parameters, verdict_sentences
 from journeyman.report.learning.summary import LearningSummary
+from journeyman.report.world.summary import without_nonfinite
 from journeyman.types import FloatArray
 
 CONTENTS = (
@@ -22,6 +28,7 @@ CONTENTS = (
     ("course", "belief over time"),
     ("diagnostics", "diagnostics"),
 )
+COURSE = ("num_demonstrations", "failure_chance", "expected_regret", "entropy")
 
 
 def learning_report(summary: LearningSummary) -> str:
@@ -54,3 +61,77 @@ def learning_sections(summary: LearningSummary, truth: FloatArray | None = None)
         course_section(summary),
         diagnostics_section(summary),
     )
+
+
+def learning_record(summary: LearningSummary) -> dict[str, Any]:
+    """Return all numbers of a report as plain data for JSON; None for what is infinite or unknown."""
+    mdp, found, certainty = summary.problem.mdp, summary.identifiability, summary.certainty
+    knowledge, rewards = summary.parameters, summary.rewards
+    record = {
+        "name": summary.name,
+        "is_finished": summary.is_finished,
+        "verdict": list(verdict_sentences(summary)),
+        "num_demonstrations": summary.num_demonstrations,
+        "num_attached": summary.num_attached,
+        "num_undone": summary.num_undone,
+        "certificate": summary.certificate.to_record(),
+        "confirmation": None if summary.confirmation is None else summary.confirmation.to_record(),
+        "asked": [
+            item.query.to_record()
+            | {
+                "status": item.status,
+                "why": item.why,
+                "answer": None if item.answer is None else item.answer.to_record(),
+            }
+            for item in summary.asked
+        ],
+        "course": [
+            {name: getattr(step, name) for name in COURSE}
+            | {"true_regret": summary.true_regrets[i] if summary.true_regrets else None}
+            for i, step in enumerate(summary.course)
+        ],
+        "forecast": None if summary.forecast is None else summary.forecast.to_record(),
+        "apprentice": summary.apprentice.tolist(),
+        "certainty": _rows(
+            state=certainty.states,
+            name=[mdp.state_name(int(state)) for state in certainty.states],
+            action=certainty.actions,
+            chance=certainty.chances,
+            rival=certainty.rivals,
+            rival_chance=certainty.rival_chances,
+        ),
+        "parameters": _rows(
+            name=knowledge.names,
+            mean=knowledge.mean,
+            std=knowledge.std,
+            interval=knowledge.intervals,
+            prior_std=knowledge.prior_std,
+            remaining=knowledge.remaining,
+        ),
+        "rewards": _rows(
+            state=rewards.states,
+            action=[None] * len(rewards.mean) if rewards.actions is None else rewards.actions,
+            mean=rewards.mean,
+            std=rewards.std,
+            interval=rewards.intervals,
+        ),
+        "level": knowledge.level,
+        "num_directions_learned": found.num_learned,
+        "num_directions": len(found.spreads),
+        "num_invisible_directions": None if found.invisible is None else len(found.invisible),
+        "limits": list(limits(summary)),
+        "hardly_learned": [
+            {"name": name, "remaining": share, "why": why} for name, share, why in open_parameters(summary)
+        ],
+        "unseen_states": np.flatnonzero(found.unseen).tolist(),
+        "settings": summary.settings.to_record(),
+        "warnings": list(summary.warnings),
+    }
+    plain: dict[str, Any] = without_nonfinite(record)
+    return plain
+
+
+def _rows(**columns: Any) -> list[dict[str, Any]]:
+    """Return columns of equal length as a list of records."""
+    plain = [column.tolist() if isinstance(column, np.ndarray) else list(column) for column in columns.values()]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*plain, strict=True)]

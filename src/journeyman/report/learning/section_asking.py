@@ -1,10 +1,17 @@
 """Sections of a report on the questions: what was asked and why, and how the answers changed the belief."""
 
-from journeyman.report.html.page import Markup, element, folded_table, paragraph, picture, section
+from journeyman.report.html import Markup, element, folded_table, paragraph, picture, section
 from journeyman.report.learning.figures import SMALLEST, progress_figure, score_map_figure
-from journeyman.report.learning.sentences import answer_words, change_sentence, goal_sentence, place_words
+from journeyman.report.learning.sentences import (
+    answer_words,
+    change_sentence,
+    goal_sentence,
+    place_words,
+    shown_chance,
+    shown_number,
+)
 from journeyman.report.learning.summary import LearningSummary
-from journeyman.wording import counted, percent
+from journeyman.wording import counted
 
 LINES = (
     "Dashed: delta, the chance that is acceptable, and epsilon, the regret that is too much. "
@@ -68,9 +75,9 @@ def course_table(summary: LearningSummary) -> Markup:
         [
             number,
             step.num_demonstrations,
-            "?" if step.failure_chance is None else percent(step.failure_chance),
-            "?" if step.expected_regret is None else f"{step.expected_regret:.3g}",
-            "?" if step.entropy is None else f"{step.entropy:.2f}",
+            shown_chance(step.failure_chance),
+            shown_number(step.expected_regret, ".3g"),
+            shown_number(step.entropy, ".2f"),
             *([f"{truths[number]:.3g}"] if truths else []),
         ]
         for number, step in enumerate(summary.course)

@@ -1,6 +1,6 @@
 """Sections of a report on what is known: the reward, what of it cannot be known, and what to do."""
 
-from journeyman.report.html.page import (
+from journeyman.report.html import (
     Markup,
     bullets,
     details,

@@ -6,10 +6,10 @@ from typing import Any
 
 from journeyman.apprentice import Certificate
 from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence, number_sentences
-from journeyman.report.html.page import Markup, bullets, definitions, details, element, join, paragraph, section
-from journeyman.report.learning.sentences import verdict_sentences
+from journeyman.report.drawing.marks import describe_initial
+from journeyman.report.html import Markup, bullets, definitions, details, element, join, paragraph, section
+from journeyman.report.learning.sentences import shown_chance, shown_number, verdict_sentences
 from journeyman.report.learning.summary import LearningSummary
-from journeyman.report.words import describe_initial
 from journeyman.wording import percent, plain_number
 
 WORDS = {
@@ -45,10 +45,10 @@ def tiles(summary: LearningSummary) -> Markup:
     facts = [
         (str(summary.num_demonstrations), "demonstrations"),
         (
-            "?" if last.failure_chance is None else percent(last.failure_chance),
+            shown_chance(last.failure_chance),
             f"chance of a regret of {epsilon:.4g} or more (limit {percent(summary.settings.delta)}), by all samples",
         ),
-        ("?" if last.expected_regret is None else f"{last.expected_regret:.2g}", "expected regret, by all samples"),
+        (shown_number(last.expected_regret, ".2g"), "expected regret, by all samples"),
         (
             f"{summary.identifiability.num_learned:.1f} of {len(summary.identifiability.spreads)}",
             "directions of the reward learned",

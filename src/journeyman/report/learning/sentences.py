@@ -52,6 +52,16 @@ def answer_words(mdp: FiniteMDP, answer: Demonstration | None) -> str:
     return f"{shown or 'nothing'} (ended)" if answer.ended == "terminated" else shown
 
 
+def shown_chance(chance: float | None) -> str:
+    """Return a chance as a percentage, "?" if nobody computed it."""
+    return "?" if chance is None else percent(chance)
+
+
+def shown_number(number: float | None, form: str) -> str:
+    """Return a number in a format such as ".2g", "?" if nobody computed it."""
+    return "?" if number is None else format(number, form)
+
+
 def place_words(mdp: FiniteMDP, state: int) -> str:
     """Return a state by name, with its cell and kind on a grid."""
     name = mdp.state_name(state)

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from journeyman.acquisition import ACQUISITIONS, Acquisition, Scores
 from journeyman.apprentice import Certificate
 from journeyman.demonstrations import Demonstration
@@ -95,11 +93,6 @@ class LearningSummary:
     def num_demonstrations(self) -> int:
         """Answers that count."""
         return self.course[-1].num_demonstrations
-
-    @property
-    def times_shown(self) -> IntArray:
-        """`[S]` how many demonstrated actions there are in each state."""
-        return np.asarray(self.posterior.counts.sum(axis=1))
 
 
 def summarise_learning(

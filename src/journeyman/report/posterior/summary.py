@@ -1,17 +1,34 @@
-"""What a posterior says about a world whose truth is known. Numbers only, no drawing."""
+"""What a posterior says about a world whose truth is known: in numbers, as plain data, and in the terminal."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
 
 from journeyman.demonstrations import Demonstration
 from journeyman.inference import Posterior
 from journeyman.mdp import FiniteMDP, evaluate_policy
+from journeyman.report.drawing.marks import has_row_numbering
+from journeyman.report.drawing.terminal_grid import (
+    MIN_CELL,
+    Glyphs,
+    cell_style,
+    fitting_cell_width,
+    glyphs_of,
+    grid_lines,
+)
 from journeyman.report.posterior.knowledge import LEVEL, ParameterKnowledge, parameter_knowledge
-from journeyman.report.world.summary import without_nonfinite
+from journeyman.report.terminal import definitions, print_warnings, text_table
+from journeyman.report.world.summary import per_state, without_nonfinite
 from journeyman.types import BoolArray
+from journeyman.wording import counted, listed, percent, plain_number, signed_number
 from journeyman.worlds import World
+
+MAX_TABLE_PARAMETERS = 16
+MAX_LISTED_STATES = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,3 +131,161 @@ def posterior_record(summary: PosteriorSummary) -> dict[str, Any]:
     }
     plain: dict[str, Any] = without_nonfinite(record)
     return plain
+
+
+def print_posterior(console: Console, summary: PosteriorSummary) -> None:
+    """Print what was asked, what is known about the reward now, and what is doubtful about it."""
+    world, posterior = summary.world, summary.posterior
+    title = Text.assemble(
+        (world.name, "bold"), f", seed {world.seed}: reward after {_asked(summary)}, by ", (posterior.method, "bold")
+    )
+    console.print(Group(title, ""))
+    cell_width = None if summary.mdp.grid is None else fitting_cell_width(console, summary.mdp)
+    has_cells = cell_width is not None and cell_width >= MIN_CELL
+    if has_cells:
+        assert cell_width is not None
+        console.print(_drawing(console, summary, cell_width), "")
+        console.print(definitions(_legend(console, summary)), "")
+    if not has_cells or world.problem.reward_model.kind == "features":
+        console.print(parameter_table(summary), "")
+    console.print(definitions(_facts(summary)))
+    print_warnings(console, posterior.warnings)
+
+
+def _asked(summary: PosteriorSummary) -> str:
+    """Return how many answers there were: "20 annotations", "5 trajectories with 31 actions"."""
+    items = summary.demonstrations
+    if all(item.ended == "annotation" for item in items):
+        return counted(len(items), "annotation")
+    num_actions = sum(len(item) for item in items)
+    return f"{len(items)} {'trajectory' if len(items) == 1 else 'trajectories'} with {counted(num_actions, 'action')}"
+
+
+def _drawing(console: Console, summary: PosteriorSummary, cell_width: int) -> RenderableType:
+    """Return the grid: mean, standard deviation and demonstrated actions in every cell, coloured by the mean."""
+    glyphs = glyphs_of(console)
+    posterior, mdp = summary.posterior, summary.mdp
+    means, stds = per_state(mdp, posterior.mean_reward()), per_state(mdp, posterior.reward_std())
+    limit = float(np.abs(means).max())
+    texts = [
+        [
+            signed_number(float(mean)).center(cell_width),
+            f"{_plus_minus(glyphs)}{signed_number(float(std)).lstrip('+')}".center(cell_width),
+            _done(summary, state, glyphs)[:cell_width].center(cell_width),
+        ]
+        for state, (mean, std) in enumerate(zip(means, stds, strict=True))
+    ]
+    styles = [cell_style(float(mean), limit) for mean in means]
+    return Group(*grid_lines(summary.mdp, texts, styles, glyphs, cell_width))
+
+
+def _plus_minus(glyphs: Glyphs) -> str:
+    return "~" if glyphs.bar == "|" else "±"
+
+
+def _done(summary: PosteriorSummary, state: int, glyphs: Glyphs) -> str:
+    """Return what the expert was seen to do in a state: its different actions, as arrows where they are moves."""
+    mdp, actions = summary.mdp, np.flatnonzero(summary.posterior.counts[state]).tolist()
+    if mdp.terminal[state] and not actions:
+        return "end"
+    if mdp.grid is None or mdp.grid.moves is None:
+        return "/".join(mdp.action_name(action) for action in actions)
+    steps = np.sign(np.asarray(mdp.grid.moves))[actions].tolist()
+    return "".join(glyphs.arrows[row, column] for row, column in steps)
+
+
+def _legend(console: Console, summary: PosteriorSummary) -> dict[str, str]:
+    """Return what stands in the cells."""
+    mdp, glyphs = summary.mdp, glyphs_of(console)
+    has_colour = console.color_system is not None and not console.no_color
+    colours = "; blue above 0, red below" if has_colour else ""
+    by_action = "" if summary.world.problem.reward_model.is_state_only else ", averaged over actions"
+    rows = {"+ -": f"posterior mean of the reward{by_action}{colours}"}
+    rows[_plus_minus(glyphs)] = "posterior standard deviation"
+    if summary.posterior.counts.any():
+        moves = mdp.grid is not None and mdp.grid.moves is not None
+        rows["arrows" if moves else "names"] = "what the expert was seen to do there; nothing: it was not seen there"
+    if mdp.terminal.any():
+        rows["end"] = "terminal cell: its reward is paid once, then the episode ends"
+    if has_row_numbering(mdp):
+        rows["numbers"] = "outside the grid: state = number at the left + number at the top"
+    return rows
+
+
+def parameter_table(summary: PosteriorSummary) -> RenderableType:
+    """Return mean, standard deviation, interval and truth of the parameters, least known first if there are many."""
+    model, truth = summary.world.problem.reward_model, summary.world.true_parameters
+    known, is_inside = summary.knowledge, summary.is_inside
+    table = text_table(("parameter", "mean", "sd", "95 % interval", "truth", "inside"), numeric=range(1, 5))
+    order = np.arange(model.num_parameters)
+    is_cut = model.num_parameters > MAX_TABLE_PARAMETERS
+    if is_cut:
+        order = np.argsort(-known.std, kind="stable")[:MAX_TABLE_PARAMETERS]
+    for i in order.tolist():
+        low, high = known.intervals[i]
+        table.add_row(
+            Text(model.parameter_name(i)),
+            f"{known.mean[i]:.2f}",
+            f"{known.std[i]:.2f}",
+            f"{low:.2f} to {high:.2f}",
+            f"{truth[i]:.2f}",
+            "yes" if is_inside[i] else "no",
+        )
+    if not is_cut:
+        return table
+    rest = model.num_parameters - MAX_TABLE_PARAMETERS
+    return Group(table, Text(f"These are the least known; {rest} more: --json lists them all.", style="dim"))
+
+
+def _facts(summary: PosteriorSummary) -> dict[str, str]:
+    """Return what was asked, how sure the posterior is, and how right, in words."""
+    posterior = summary.posterior
+    num_inside, num_parameters = int(summary.is_inside.sum()), len(summary.is_inside)
+    rows = {"asked": _where(summary)} if summary.demonstrations else {}
+    rows["sampling"] = ", ".join(_diagnostics(summary))
+    rows["uncertainty"] = f"standard deviations are {percent(summary.spread)} of the prior's on average"
+    rows["truth"] = (
+        f"{num_inside} of {num_parameters} true parameters lie in their 95 % intervals ({percent(summary.coverage)})"
+    )
+    rows["policy"] = (
+        f"the best one for the mean reward truly gets {plain_number(summary.policy_return)} from the initial states; "
+        f"an optimal one gets {plain_number(summary.optimal_return)}, the expert {plain_number(summary.expert_return)}"
+    )
+    if posterior.log_evidence is not None:
+        rows["log evidence"] = f"{posterior.log_evidence:.2f} nats: log chance of these answers before any was seen"
+    return rows
+
+
+def _where(summary: PosteriorSummary) -> str:
+    """Return which states were asked about, the most often asked ones by name."""
+    states, times = np.unique([item.start_state for item in summary.demonstrations], return_counts=True)
+    order = np.argsort(-times, kind="stable")[:MAX_LISTED_STATES]
+    names = [
+        summary.mdp.state_name(int(states[i])) + (f" ({times[i]} times)" if times[i] > 1 else "")
+        for i in order.tolist()
+    ]
+    num_states = int(summary.world.problem.queryable.sum())
+    if len(states) > MAX_LISTED_STATES:
+        return f"at {len(states)} of {num_states} states, most often {listed(names)}"
+    return f"at {'state' if len(names) == 1 else 'states'} {listed(names)}, of {num_states} that can be asked about"
+
+
+def _diagnostics(summary: PosteriorSummary) -> Iterator[str]:
+    """Yield what the method knows about its own samples."""
+    posterior, d = summary.posterior, summary.posterior.diagnostics
+    yield counted(posterior.num_samples, "sample")
+    if d.particle_ess is not None:
+        yield f"{d.particle_ess:.0f} effective"
+    if d.ess_bulk is not None and d.ess_tail is not None:
+        yield f"at least {min(d.ess_bulk, d.ess_tail):.0f} effective"
+    if d.r_hat is not None:
+        yield f"R-hat {d.r_hat:.3f}"
+    if d.num_divergences:
+        yield f"{d.num_divergences} diverged"
+    if d.acceptance is not None:
+        yield f"{percent(d.acceptance)} of moves accepted"
+    if d.error_bound is not None:
+        yield f"error below {d.error_bound:.2g}"
+    if d.is_converged is not None and d.objective is not None:
+        yield f"{'converged' if d.is_converged else 'not converged'} after {counted(len(d.objective) - 1, 'iteration')}"
+    yield f"{d.seconds:.1f} s"

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP, evaluate_policy
 from journeyman.types import BoolArray, FloatArray
-from journeyman.worlds import WORLDS, World, make_world
+from journeyman.worlds import WORLDS, World, make_world, world_options
 
 TIE_TOLERANCE = 1e-9
 
@@ -73,12 +73,6 @@ def world_entry(name: str) -> WorldEntry:
         has_grid=mdp.grid is not None,
         options=world_options(name),
     )
-
-
-def world_options(name: str) -> dict[str, Any]:
-    """Return the options of a world's factory and their defaults; the seed is not one of them."""
-    parameters = list(inspect.signature(WORLDS[name]).parameters.values())[1:]
-    return {parameter.name: parameter.default for parameter in parameters}
 
 
 @dataclass(frozen=True, eq=False)

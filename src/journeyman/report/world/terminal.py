@@ -11,9 +11,9 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from journeyman.mdp import FiniteMDP
+from journeyman.report.drawing.marks import describe_expert, describe_initial
 from journeyman.report.drawing.terminal_grid import cell_style, grid_drawing
 from journeyman.report.terminal import definitions, text_table
-from journeyman.report.words import describe_expert, describe_initial
 from journeyman.report.world.summary import WorldEntry, WorldSummary
 from journeyman.wording import counted, listed, percent, plain_number, signed_number
 

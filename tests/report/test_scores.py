@@ -7,8 +7,7 @@ from rich.console import Console
 
 from journeyman.acquisition import Scores, score
 from journeyman.inference import infer
-from journeyman.report.scores.score_map import ScoreMap, score_figure, score_record
-from journeyman.report.scores.terminal import print_scores
+from journeyman.report.scores import ScoreMap, print_scores, score_figure, score_record
 from journeyman.worlds import make_world
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from journeyman.calibration import Replication, ecdf_difference, summarise
 from journeyman.errors import InputError
-from journeyman.report.calibration.figures import (
+from journeyman.report.calibration import (
     LINE,
     WRONG,
     calibration_figure,

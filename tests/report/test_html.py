@@ -1,7 +1,7 @@
 import pytest
 from report.html_checks import Page, checked_page
 
-from journeyman.report.html.page import (
+from journeyman.report.html import (
     Markup,
     bullets,
     contents,

@@ -3,7 +3,7 @@ import pytest
 
 from journeyman.experts import Boltzmann
 from journeyman.mdp import FiniteMDP
-from journeyman.report.words import describe_expert, describe_initial
+from journeyman.report.drawing.marks import describe_expert, describe_initial
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
 from journeyman.wording import counted, listed, percent, signed_number
 

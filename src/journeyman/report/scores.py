@@ -1,0 +1,268 @@
+"""Where to ask next: scores of an acquisition function as a picture, as plain data, and in the terminal."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console, Group, RenderableType
+from rich.style import Style
+from rich.text import Text
+
+from journeyman.acquisition import ACQUISITIONS, Scores
+from journeyman.demonstrations import Demonstration
+from journeyman.extras import require
+from journeyman.inference import Posterior
+from journeyman.mdp import FiniteMDP
+from journeyman.report.drawing.cells import add_legend, has_marks, make_figure, plain
+from journeyman.report.drawing.maps import state_map
+from journeyman.report.drawing.marks import has_initial_marks, has_row_numbering
+from journeyman.report.drawing.terminal_grid import MIN_CELL, cell_style, fitting_cell_width, glyphs_of, grid_lines
+from journeyman.report.terminal import definitions, print_warnings, text_table
+from journeyman.report.world.summary import without_nonfinite
+from journeyman.types import FloatArray, IntArray
+from journeyman.wording import counted, listed, plain_number, signed_number
+from journeyman.worlds import World
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ROUNDING = 1e-12
+UNITS = {"reward": "units of reward"}  # others are words already
+SCALES = {1.0: "", 1e3: "thousandths", 1e6: "millionths"}
+BEST: dict[str, Any] = {"linestyle": "none", "marker": "*", "color": "#d1495b", "markeredgecolor": "white", "zorder": 6}
+ASKED: dict[str, Any] = {"linestyle": "none", "marker": "s", "color": "#2a9d8f", "zorder": 6}
+NUM_TABLE_STATES, NUM_NAMED_STATES, BAR_WIDTH = 12, 4, 24
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreMap:
+    """Scores of a world's states after some demonstrations, and the posterior that they come from."""
+
+    world: World
+    demonstrations: tuple[Demonstration, ...]
+    posterior: Posterior
+    scores: Scores
+    asked_by: str = "chance"
+
+    @property
+    def times_asked(self) -> IntArray:
+        """How often each state was asked about `[S]`."""
+        starts = [item.start_state for item in self.demonstrations]
+        return np.bincount(np.array(starts, dtype=np.int64), minlength=self.world.problem.mdp.num_states)
+
+    @property
+    def order(self) -> IntArray:
+        """Queryable states, best first."""
+        order = np.argsort(-self.scores.values, kind="stable")
+        return order[np.isfinite(self.scores.values[order])]
+
+    @property
+    def scale(self) -> float:
+        """What to multiply scores by, so that the best has digits before or right after the point."""
+        return scale_of(self.scores.values)
+
+    @property
+    def scaled(self) -> FloatArray:
+        """Scores `[S]` times the scale, without rounding errors around 0; NaN where a state may not be asked about."""
+        return scaled_scores(self.scores.values)
+
+    @property
+    def label(self) -> str:
+        """What the scaled scores are, with their unit."""
+        return score_label(self.scores)
+
+
+def scale_of(values: FloatArray) -> float:
+    """Return what to multiply scores by, so that the best has digits before or right after the point."""
+    largest = float(values.max())
+    return next((scale for scale in SCALES if largest * scale >= 0.1), 1e6 if largest > 0 else 1.0)
+
+
+def scaled_scores(values: FloatArray) -> FloatArray:
+    """Return scores `[S]` times their scale, without rounding errors around 0; NaN where they are not finite."""
+    clean = np.where(np.abs(values) < ROUNDING, 0.0, values)
+    return np.where(np.isfinite(clean), clean * scale_of(values), np.nan)
+
+
+def plain_unit(unit: str) -> str:
+    """Return the unit of an acquisition function in words."""
+    return UNITS.get(unit, unit)
+
+
+def score_label(scores: Scores) -> str:
+    """Return what scaled scores are: "score in thousandths of nats", or "score" where they have no unit."""
+    words = [word for word in (SCALES[scale_of(scores.values)], plain_unit(scores.unit)) if word]
+    return f"score in {' of '.join(words)}" if words else "score"
+
+
+def score_figure(found: ScoreMap) -> "Figure":
+    """Return a picture of the scores; the best state has a star, states that were asked about have a square."""
+    mdp, scores = found.world.problem.mdp, found.scores
+    figure = make_figure(mdp, num_panels=1)
+    ax = figure.add_subplot()
+    draw_scores(ax, mdp, found.scaled, found.label, np.flatnonzero(found.times_asked), int(found.order[0]))
+    query = "" if scores.length is None else f", trajectories of {scores.length}"
+    title = f"{found.world.name}, seed {found.world.seed}: {scores.name}{query}, {len(found.demonstrations)} asked"
+    ax.set_title(plain(title), loc="left", fontsize=11)
+    add_legend(figure, mdp, None)
+    return figure
+
+
+def draw_scores(ax: "Axes", mdp: FiniteMDP, values: FloatArray, label: str, asked: IntArray, best: int) -> None:
+    """Draw scores `[S]` (NaN: may not be asked about), with a star at the best state and squares at those `asked`."""
+    state_map(ax, mdp, values, label=label, is_diverging=False)
+    for text in ax.texts:
+        text.set_visible(text.get_text() != "?")  # where nobody may be asked there is no number
+    size = 6.0
+    if mdp.grid is not None and has_marks(mdp):
+        size = 7.0 * min(1.0, 12 / max(mdp.grid.num_rows, mdp.grid.num_columns))
+        rows, columns = mdp.grid.places.T
+        ax.plot(columns[asked] + 0.33, rows[asked] - 0.33, markersize=0.6 * size, **ASKED)
+        ax.plot(columns[[best]], rows[[best]] - 0.15, markersize=1.8 * size, **BEST)
+    elif mdp.grid is None:
+        ax.plot(asked, np.zeros(len(asked)), markersize=0.8 * size, clip_on=False, **ASKED)
+        ax.plot([best], values[[best]], markersize=2.0 * size, clip_on=False, **BEST)
+        if not np.nanmax(values) > 0.0:
+            ax.set_ylim(0.0, 1.0)  # nothing to scale the axis by
+    line = require("matplotlib.lines", "plot").Line2D
+    handles = [line([], [], label="asked next", markersize=10, **BEST)]
+    if asked.size:
+        handles.append(line([], [], label="asked before", markersize=5, **ASKED))
+    if mdp.grid is None or has_marks(mdp):
+        ax.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 0.995), ncols=2, fontsize=8, frameon=False)
+
+
+def score_record(found: ScoreMap) -> dict[str, Any]:
+    """Return the scores as plain data for JSON; None where a state may not be asked about."""
+    scores, mdp = found.scores, found.world.problem.mdp
+    error = None if scores.standard_error is None else without_nonfinite(scores.standard_error.tolist())
+    return {
+        "world": found.world.name,
+        "seed": found.world.seed,
+        "acquisition": scores.name,
+        "query": scores.kind,
+        "length": scores.length,
+        "unit": scores.unit,
+        "inference": found.posterior.method,
+        "num_samples": found.posterior.num_samples,
+        "asked_by": found.asked_by,
+        "asked": [item.start_state for item in found.demonstrations],
+        "best_state": int(found.order[0]),
+        "best_state_name": mdp.state_name(int(found.order[0])),
+        "scores": without_nonfinite(scores.values.tolist()),
+        "standard_error": error,
+        "details": dict(scores.details),
+        "warnings": [*found.posterior.warnings, *scores.warnings],
+    }
+
+
+def print_scores(console: Console, found: ScoreMap) -> None:
+    """Print where to ask next, what the marks mean, and what is doubtful."""
+    scores, world = found.scores, found.world
+    query = "" if scores.length is None else f" for trajectories of up to {counted(scores.length, 'step')}"
+    title = Text.assemble(
+        (world.name, "bold"),
+        f", seed {world.seed}: ",
+        (scores.name, "bold"),
+        f"{query} after {counted(len(found.demonstrations), 'demonstration')}",
+    )
+    cell_width = None if world.problem.mdp.grid is None else fitting_cell_width(console, world.problem.mdp)
+    drawing = _table(found) if cell_width is None else _drawing(console, found, cell_width)
+    console.print(Group(title, "", drawing, ""))
+    if cell_width is not None:
+        console.print(definitions(_legend(found, cell_width)), "")
+    console.print(definitions(_facts(found)))
+    print_warnings(console, (*found.posterior.warnings, *scores.warnings))
+
+
+def _number(value: float) -> str:
+    """Return a score without its sign in at most five characters."""
+    return signed_number(value).lstrip("+")
+
+
+def _drawing(console: Console, found: ScoreMap, width: int) -> RenderableType:
+    """Return the grid with a score in every cell, or tenths of the best where numbers do not fit."""
+    mdp, scaled = found.world.problem.mdp, found.scaled
+    best, limit = int(found.order[0]), float(np.nanmax(scaled))
+    asked, is_marked = found.times_asked, (mdp.initial > 0) & has_initial_marks(mdp)
+    texts, styles = [], []
+    for state, value in enumerate(scaled.tolist()):
+        is_rated = not np.isnan(value)
+        mark = "*" if is_marked[state] else " "
+        if width < MIN_CELL:
+            tenth = str(min(int(10 * value / limit), 9)) if is_rated and limit > 0 else "0" if is_rated else "#"
+            texts.append([f"[{tenth}]" if state == best else f" {tenth}{mark}"])
+        else:
+            number = _number(value) if is_rated else "end" if mdp.terminal[state] else "-"
+            line = mark + number.center(width - 1)
+            if state == best:
+                line = f"{mark.strip()}[{number}]".center(width)[-width:]  # the mark gives way if there is no room
+            times = f"x{asked[state]}" if asked[state] else ""
+            texts.append([line, times.center(width)])
+        styles.append(cell_style(value, limit) if is_rated else Style(dim=True))
+    return Group(*grid_lines(mdp, texts, styles, glyphs_of(console), width))
+
+
+def _legend(found: ScoreMap, width: int) -> dict[str, str]:
+    """Return what the marks mean: all that occur, and no others."""
+    mdp = found.world.problem.mdp
+    rows = {"numbers" if width >= MIN_CELL else "0-9": found.label}
+    if width < MIN_CELL:
+        rows["0-9"] = "score in tenths of the best; numbers need a wider terminal, --png or --json"
+    rows["[ ]"] = "asked next"
+    if width >= MIN_CELL and found.demonstrations:
+        rows["x2"] = "asked about twice before"
+    if width < MIN_CELL and not found.world.problem.queryable.all():
+        rows["#"] = "may not be asked about"
+    elif mdp.terminal[~found.world.problem.queryable].any():
+        rows["end"] = "terminal cell: nobody chooses there"
+    if has_initial_marks(mdp):
+        rows["*"] = "initial state"
+    if has_row_numbering(mdp):
+        rows["state"] = "number at the left + number at the top"
+    return rows
+
+
+def _table(found: ScoreMap) -> RenderableType:
+    """Return the best states with their scores and bars."""
+    mdp, scaled, error = found.world.problem.mdp, found.scaled, found.scores.standard_error
+    table = text_table(("state", found.label, "asked", ""), numeric=(1, 2))
+    limit = float(np.nanmax(scaled))
+    for state in found.order[:NUM_TABLE_STATES].tolist():
+        spread = "" if error is None else f" +- {plain_number(float(error[state] * found.scale))}"
+        times = str(found.times_asked[state]) if found.times_asked[state] else ""
+        bar = "#" * round(BAR_WIDTH * scaled[state] / limit) if limit > 0 else ""
+        table.add_row(Text(mdp.state_name(state)), f"{scaled[state]:.4g}{spread}", times, Text(bar))
+    rest = len(found.order) - NUM_TABLE_STATES
+    return Group(table, Text(f"{counted(rest, 'more state')}: --json lists them", style="dim")) if rest > 0 else table
+
+
+def _facts(found: ScoreMap) -> dict[str, str]:
+    """Return what was scored, where to ask, and what the function found on its way."""
+    scores, mdp = found.scores, found.world.problem.mdp
+    best = int(found.order[0])
+    spread = (
+        "" if scores.standard_error is None else f" (standard error {plain_number(float(scores.standard_error[best]))})"
+    )
+    unit, number = plain_unit(scores.unit), plain_number(float(scores.values[best]))
+    rows = {"score": f"{ACQUISITIONS.find(scores.name).summary}, {f'in {unit}' if unit else 'without a unit'}"}
+    rows["ask next"] = f"state {mdp.state_name(best)}: {f'{number} {unit}'.rstrip()}{spread}"
+    is_tied = np.isclose(scores.values[found.order], scores.values[best], rtol=1e-9, atol=1e-12)
+    if is_tied.sum() > 1:
+        rows["ask next"] += f"; {is_tied.sum() - 1} more are equally good, and chance would decide"
+    elif len(found.order) > 1:
+        others = [f"{mdp.state_name(s)} ({scores.values[s]:.3g})" for s in found.order[1 : 1 + NUM_NAMED_STATES]]
+        rows["then"] = listed(others)
+    rows["asked"] = f"{counted(len(found.demonstrations), 'demonstration')}, at states chosen by {found.asked_by}"
+    rows["posterior"] = f"{counted(found.posterior.num_samples, 'sample')} by {found.posterior.method}"
+    for key, value in scores.details.items():
+        if key != "num_samples":
+            rows[key.replace("_", " ").replace("num ", "number of ")] = _detail(value)
+    return rows
+
+
+def _detail(value: object) -> str:
+    if isinstance(value, float):
+        return plain_number(value)
+    return listed([_detail(item) for item in value]) if isinstance(value, list) else str(value)

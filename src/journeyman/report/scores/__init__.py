@@ -1,1 +1,0 @@
-"""Where to ask next: scores of an acquisition function, drawn and printed."""
