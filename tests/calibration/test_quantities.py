@@ -1,7 +1,7 @@
 import numpy as np
 from calibration.problems import choice_problem
 
-from journeyman.calibration.ranks import fixed_policy, quantities, quantity_names
+from journeyman.calibration.replication import fixed_policy, quantities, quantity_names
 from journeyman.experts import SimulatedExpert
 from journeyman.mdp import evaluate_policy, solve, solve_batch
 from journeyman.worlds import make_world

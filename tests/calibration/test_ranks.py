@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from calibration.problems import choice_problem, discrete_prior, normal_prior
 
-from journeyman.calibration.ranks import effective_draws, thinned_indices, truth_levels, truth_ranks
+from journeyman.calibration.replication import effective_draws, thinned_indices, truth_levels, truth_ranks
 from journeyman.inference import Diagnostics, Posterior
 
 

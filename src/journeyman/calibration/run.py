@@ -9,8 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from journeyman.calibration.ranks import quantity_names
-from journeyman.calibration.replication import Replication, replicate
+from journeyman.calibration.replication import Replication, quantity_names, replicate
 from journeyman.calibration.spec import CalibrationSpec
 from journeyman.checks import whole_number
 from journeyman.progress import progress_bar
@@ -114,14 +113,10 @@ def _replications(lines: Lines, path: Path) -> dict[int, Replication]:
     found: dict[int, Replication] = {}
     for number, record in lines.records:
         try:
+            lists = {name: tuple(record.get(name, ())) for name in ("ranks", "levels", "warnings")}
+            worth, error = record.get("effective_draws"), record.get("error")
             replication = Replication(
-                index=int(record["index"]),
-                ranks=tuple(record.get("ranks", ())),
-                levels=tuple(record.get("levels", ())),
-                effective_draws=record.get("effective_draws"),
-                seconds=float(record["seconds"]),
-                warnings=tuple(record.get("warnings", ())),
-                error=record.get("error"),
+                int(record["index"]), effective_draws=worth, seconds=float(record["seconds"]), error=error, **lists
             )
         except (ValueError, KeyError, TypeError):
             raise broken_line(path, number, record) from None

@@ -118,17 +118,9 @@ class CalibrationSpec:
             else {"problem": problem_id(self.problem)}
         )
         assert self.parameters is not None
-        return source | {
-            "method": self.method,
-            "method_options": dict(self.method_options),
-            "num_demonstrations": self.num_demonstrations,
-            "kind": self.kind,
-            "length": self.length,
-            "assumed_beta_factor": self.assumed_beta_factor,
-            "num_draws": self.num_draws,
-            "parameters": list(self.parameters),
-            "seed": self.seed,
-        }
+        plain = ("method", "num_demonstrations", "kind", "length", "assumed_beta_factor", "num_draws", "seed")
+        lists = {"method_options": dict(self.method_options), "parameters": list(self.parameters)}
+        return source | {name: getattr(self, name) for name in plain} | lists
 
     @property
     def id(self) -> str:

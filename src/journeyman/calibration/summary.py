@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from journeyman.calibration.ranks import DERIVED
-from journeyman.calibration.replication import Replication
+from journeyman.calibration.replication import DERIVED, Replication
 from journeyman.calibration.run import CalibrationRun
 from journeyman.calibration.uniformity import chi_square_p_value, ecdf_p_value
 from journeyman.errors import InputError
@@ -17,6 +16,10 @@ from journeyman.types import FloatArray, IntArray
 SIGNIFICANCE = 0.01  # chance that a method without fault is called miscalibrated, at most
 CHANCES = (0.5, 0.8, 0.95)
 CONFIDENCE = 0.95
+RECORDED = (
+    "num_replications", "num_draws", "is_calibrated", "p_value", "chi_square_p", "ecdf_p", "num_failed", "num_warned",
+    "num_short", "mean_seconds", "median_effective_draws",
+)  # fmt: skip
 
 
 class Coverage(NamedTuple):
@@ -184,18 +187,8 @@ def summarise_run(run: CalibrationRun) -> CalibrationSummary:
 def summary_record(summary: CalibrationSummary) -> dict[str, Any]:
     """Return a summary as plain data for JSON."""
     return {
-        "num_replications": summary.num_replications,
-        "num_draws": summary.num_draws,
-        "is_calibrated": summary.is_calibrated,
-        "p_value": summary.p_value,
-        "chi_square_p": summary.chi_square_p,
-        "ecdf_p": summary.ecdf_p,
+        **{name: getattr(summary, name) for name in RECORDED},
         "worst": summary.worst.name,
-        "num_failed": summary.num_failed,
-        "num_warned": summary.num_warned,
-        "num_short": summary.num_short,
-        "mean_seconds": summary.mean_seconds,
-        "median_effective_draws": summary.median_effective_draws,
         "parameter_coverage": [item._asdict() for item in summary.parameter_coverage],
         "quantities": [
             {

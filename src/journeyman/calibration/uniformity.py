@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from journeyman.checks import any_array, real_number, whole_number
+from journeyman.checks import any_array, share, whole_number
 from journeyman.errors import InputError
 from journeyman.types import FloatArray, IntArray
 
@@ -96,8 +96,7 @@ def ecdf_band(num_ranks: int, num_draws: int, level: float = 0.95) -> Band:
     """Return the band that holds the ECDF difference of uniform ranks everywhere with a chance of at least `level`."""
     whole_number(num_ranks, "num_ranks", 1)
     num_values = whole_number(num_draws, "num_draws", 1) + 1
-    if not 0.0 < real_number(level, "level") < 1.0:
-        raise InputError(f"level must lie strictly between 0 and 1, got {level}. The default is 0.95.")
+    share(level, "level", "The default is 0.95.")
     too_low, too_high = np.log(SMALLEST_TAIL), np.log(0.5)  # logs of tails: wide enough, and too narrow
     for _ in range(40):
         middle = 0.5 * (too_low + too_high)

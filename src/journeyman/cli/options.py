@@ -54,8 +54,7 @@ AcquisitionOptions = Annotated[
 ]
 Kind = Annotated[str, typer.Option("--kind", metavar="KIND", help="state: one action; trajectory: several.")]
 Length = Annotated[
-    int | None,
-    typer.Option("--length", metavar="L", help="Most steps of a trajectory; a world has a default."),
+    int | None, typer.Option("--length", metavar="L", help="Most steps of a trajectory; a world has a default.")
 ]
 Epsilon = Annotated[float, typer.Option("--epsilon", help="Regret that is too much, in units of the reward.")]
 Delta = Annotated[float, typer.Option("--delta", help="Chance of it that is acceptable.")]

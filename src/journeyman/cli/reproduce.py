@@ -40,8 +40,7 @@ def reproduce(
         str | None, typer.Option(metavar="ADDRESS", help="Of the Dask scheduler, such as tcp://10.0.0.1:8786.")
     ] = None,
     tables: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Tables of an earlier run: what they hold is not run again."),
+        Path | None, typer.Option(metavar="DIR", help="Tables of an earlier run: what they hold is not run again.")
     ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try cells again that failed.")] = False,
     picture: Annotated[str, typer.Option("--format", help="Of the figures: png, svg or pdf.")] = "png",

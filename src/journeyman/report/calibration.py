@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from journeyman.calibration.ranks import DERIVED
+from journeyman.calibration.replication import DERIVED
 from journeyman.calibration.summary import CHANCES, SIGNIFICANCE, CalibrationSummary, Coverage, QuantitySummary
 from journeyman.calibration.uniformity import ecdf_band, ecdf_difference
 from journeyman.errors import InputError

@@ -12,7 +12,8 @@ from journeyman.apprentice.certificate_text import HEADLINES
 from journeyman.errors import InputError, MissingExtraError
 from journeyman.learner import ActiveLearner, simulate
 from journeyman.learner.records import Forecast
-from journeyman.report.html import data_address, page as html_page, picture
+from journeyman.report import html as html_page
+from journeyman.report.html import data_address, picture
 from journeyman.report.learning import comparison_report, figures as learning_figures, learning_report, write_page
 from journeyman.report.learning.comparison import compare
 from journeyman.report.learning.summary import summarise_learning

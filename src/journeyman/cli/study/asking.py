@@ -90,8 +90,7 @@ def tell(
 
 
 @app.command(
-    help=ATTACH_HELP,
-    epilog="Example: [bold]journeyman study attach my.study house:right path:right --final pond[/].",
+    help=ATTACH_HELP, epilog="Example: [bold]journeyman study attach my.study house:right path:right --final pond[/]."
 )
 def attach(
     file: StudyFile,

@@ -170,8 +170,7 @@ def report(
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report; default: the name of the study.")] = None,
     forecast: Annotated[
-        int,
-        typer.Option(metavar="N", help="Also say how many more answers it may take, from N simulations (minutes)."),
+        int, typer.Option(metavar="N", help="Also say how many more answers it may take, from N simulations (minutes).")
     ] = 0,
     threads: Threads = None,
     as_json: Annotated[

@@ -5,11 +5,4 @@ from journeyman.report.learning.comparison import compare, comparison_report
 from journeyman.report.learning.page import learning_report
 from journeyman.report.learning.summary import summarise_learning
 
-__all__ = [
-    "checked_page_path",
-    "compare",
-    "comparison_report",
-    "learning_report",
-    "summarise_learning",
-    "write_page",
-]
+__all__ = ["checked_page_path", "compare", "comparison_report", "learning_report", "summarise_learning", "write_page"]

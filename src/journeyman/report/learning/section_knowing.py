@@ -1,16 +1,6 @@
 """Sections of a report on what is known: the reward, what of it cannot be known, and what to do."""
 
-from journeyman.report.html import (
-    Markup,
-    bullets,
-    details,
-    element,
-    folded_table,
-    join,
-    paragraph,
-    picture,
-    section,
-)
+from journeyman.report.html import Markup, bullets, details, element, folded_table, join, paragraph, picture, section
 from journeyman.report.learning.figures import MAX_PARAMETERS, apprentice_figure, parameter_figure, reward_figure
 from journeyman.report.learning.sentences import (
     certainty_sentence,

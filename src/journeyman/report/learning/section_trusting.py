@@ -88,10 +88,7 @@ def diagnostics_section(summary: LearningSummary) -> Markup:
     """Return how good the samples are, what is doubtful, and the settings."""
     warnings = [paragraph(f"Warning: {warning}", class_="warning") for warning in summary.warnings]
     posterior, settings = summary.posterior, summary.settings
-    facts: list[tuple[str, object]] = [
-        ("method", posterior.method),
-        ("samples", posterior.num_samples),
-    ]
+    facts: list[tuple[str, object]] = [("method", posterior.method), ("samples", posterior.num_samples)]
     for field in fields(posterior.diagnostics):
         value = getattr(posterior.diagnostics, field.name)
         if value is not None and field.name in WORDS:
