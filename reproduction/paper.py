@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from journeyman.report.sweep.figure_data import FigureOptions
-from journeyman.report.sweep.styles import DASH_DOTTED, DASHED, DOTTED, Style
+from journeyman.report.sweep.figure_data import DASH_DOTTED, DASHED, DOTTED, FigureOptions, Style
 
 if TYPE_CHECKING:
     from pandas import DataFrame

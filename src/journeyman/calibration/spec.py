@@ -40,7 +40,7 @@ class CalibrationSpec:
     kind, length
         What is asked for: "state" (one action) or "trajectory" (up to `length` actions).
     assumed_beta_factor
-        The method is told that beta is so many times what it is. Anything but 1 is a deliberate mistake, which the
+        The method is told that beta is this many times what it is. Anything but 1 is a deliberate mistake, which the
         check has to find.
     num_draws
         Posterior draws L that the truth is ranked among; ranks are 0..L.

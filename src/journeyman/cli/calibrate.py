@@ -24,7 +24,7 @@ EPILOG = (
     "--inference policywalk --inference-set sampler=hmc[/] changes options of the world and of the method. "
     "[bold]--problem maze.toml[/] takes a problem file, [bold]--problem-factory maze.py:problem[/] a Problem that you "
     "made in Python. "
-    "[bold]--assumed-beta-factor 2[/] lets the method believe in a wrong beta: this must be found."
+    "[bold]--assumed-beta-factor 2[/] makes the method assume a wrong beta, which the test must notice."
 )
 PUBLISHED_WARNING = (
     "the dynamics of this world are drawn with a look at the true reward (its best cells become terminal), which a "
@@ -43,12 +43,12 @@ def calibrate(
     replications: Annotated[int, typer.Option(help="How many; 500 find means off by a quarter of an sd.")] = 200,
     demonstrations: Annotated[int, typer.Option(help="Answers of the expert per replication.")] = 20,
     length: Annotated[
-        int | None, typer.Option(help="Ask for trajectories of up to so many steps instead of single actions.")
+        int | None, typer.Option(help="Ask for trajectories of at most this many steps instead of single actions.")
     ] = None,
     world_set: opt.WorldOptions = None,
     inference_set: opt.InferenceOptions = None,
     assumed_beta_factor: Annotated[
-        float, typer.Option(help="Tell the method a beta so many times too large, to see that it is found.")
+        float, typer.Option(help="Tell the method a beta that is wrong by this factor, to see that the test notices.")
     ] = 1.0,
     seed: Annotated[int, typer.Option(help="Of the whole run.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes; the result does not depend on them.")] = 1,

@@ -151,7 +151,7 @@ def chosen_world(world: str | None, problem: Path | None, options: list[str] | N
 
 
 def check_no_options(options: list[str] | None) -> None:
-    """Refuse options of a world where there is none."""
+    """Refuse options of a world where no world was chosen."""
     if options:
         raise InputError(f"--world-set must come with --world, got {options[0]!r} alone. Change the problem instead.")
 

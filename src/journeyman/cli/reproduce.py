@@ -13,7 +13,7 @@ HELP = """Run the paper's experiments anew, and draw its figures.
 PART is one of figure-1, jail, random-10x10, random-8x8, random-8x8-trajectories, failure-modes, bounds, timing, all. \
 Scales: smoke (a minute, to see that it runs), quick (4 instances of 40 answers, minutes), \
 paper (16 instances of 150 answers, hours). \
-Stop it at any time, and run the same command again to go on: finished cells are never repeated.
+Stop it at any time, and run the same command again to resume: finished cells are never repeated.
 """
 EPILOG = (
     "Examples: [bold]journeyman reproduce failure-modes[/] prints the paper's counter-examples in seconds. "
@@ -64,7 +64,7 @@ def reproduce(
     if plan.experiments:
         typer.echo(
             f"Scale {scale}: {plan.num_instances} instances of {SCALES[scale].num_steps} answers. Results are kept in "
-            f"{folder}; run the same command again to go on after an interruption.",
+            f"{folder}; run the same command again to resume after an interruption.",
             err=True,
         )
     try:
@@ -78,7 +78,7 @@ def reproduce(
             retry_failed=retry_failed,
         )
     except KeyboardInterrupt:
-        typer.echo(f"Stopped. What is done is kept in {folder}; run the same command again to go on.", err=True)
+        typer.echo(f"Stopped. What is done is kept in {folder}; run the same command again to resume.", err=True)
         raise typer.Exit(130) from None
     for path in done.paths:
         typer.echo(f"Written: {path}", err=True)

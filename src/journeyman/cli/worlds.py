@@ -35,15 +35,13 @@ def list_worlds(context: typer.Context, as_json: opt.AsJson = False) -> None:
     """List the worlds, unless a command follows."""
     if context.invoked_subcommand is not None:
         return
-    from dataclasses import asdict
-
     from rich.console import Console
 
     from journeyman.report.world.summary import world_entries
     from journeyman.report.world.terminal import print_worlds
 
     if as_json:
-        opt.print_json([asdict(entry) for entry in world_entries()])
+        opt.print_json(world_entries())
     else:
         print_worlds(Console(), world_entries())
         typer.echo("Look at one: journeyman worlds show jail --seed 3")

@@ -125,7 +125,7 @@ def duration(seconds: float) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Return the time of day in so many seconds, with the day if it is not today."""
+    """Return the time of day in this many seconds, with the day if it is not today."""
     end, now = datetime.now() + timedelta(seconds=seconds), datetime.now()
     return end.strftime("%H:%M" if end.date() == now.date() else "%a %H:%M")
 

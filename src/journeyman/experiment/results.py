@@ -108,7 +108,7 @@ def write_table(path: Path, table: "pa.Table", metrics: Sequence[str]) -> None:
 
 
 def read_table(path: Path) -> "pa.Table":
-    """Return a table of results, or say that the file is none; damage is noticed.
+    """Return a table of results; refuses other files, and damaged ones.
 
     Columns of metrics that the file lacks are empty; those that nobody knows here are left out.
     """
@@ -169,7 +169,7 @@ def _metrics_of(file: Any) -> tuple[str, ...]:
 
 
 def _read(path: Path, read_fn: Callable[[Any], T]) -> T:
-    """Return what a function reads from a file of results, or say that it is none."""
+    """Return what a function reads from a file of results; refuses any other file."""
     parquet, pa = require("pyarrow.parquet", "tables"), require("pyarrow", "tables")
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:

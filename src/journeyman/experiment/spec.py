@@ -119,7 +119,7 @@ def _check_axis(axis: str, entries: Sequence[Any]) -> None:
 
 
 def _check_finite(value: Any, what: str) -> None:
-    """Refuse numbers that are none, or are too large to be one."""
+    """Refuse NaN, infinity, and numbers that are too large."""
     for item in value if isinstance(value, list | tuple) else [value]:
         if isinstance(item, list | tuple):
             _check_finite(item, what)

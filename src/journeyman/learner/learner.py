@@ -252,10 +252,10 @@ class ActiveLearner:
         return self.certificate().holds and self.confirmation().holds
 
     def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool = False) -> Forecast:
-        """Return how many more answers it may take until the certificate holds, by simulating what comes.
+        """Return how many more answers it may take until the certificate holds, by simulating the rest of the learning.
 
         Each run is a copy of this learner that asks an expert whose reward is drawn from the posterior. That takes as
-        long as so many courses of learning. It is as optimistic as the model: a real expert who fits it less well takes
+        long as all of these together. It is as optimistic as the model: a real expert who fits it less well takes
         longer, and so does a certificate that is not confirmed the first time.
 
         Parameters

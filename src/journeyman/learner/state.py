@@ -131,7 +131,7 @@ def snapshot_of(state: State) -> dict[str, Any]:
 
 
 def _events_seen(snapshot: Mapping[str, Any]) -> int:
-    """Return how many events a snapshot has seen; refuses what is no snapshot of ours."""
+    """Return how many events a snapshot has seen; refuses anything that is not such a snapshot."""
     try:
         state = snapshot["state"]
         if state["format"] == SNAPSHOT_FORMAT:

@@ -92,7 +92,7 @@ def forecast_answers(
     limit = whole_number(limit, "limit", 0, "It is the number of further answers after which a run is given up.")
     problem = posterior.problem
     runs: list[int | None] = []
-    with progress_bar("Simulating what comes", is_shown=progress) as report:
+    with progress_bar("Simulating the remaining answers", is_shown=progress) as report:
         for run in range(num_runs):
             sample = int(rng.choice(posterior.num_samples, p=posterior.weights))
             reward = problem.reward_model.reward(posterior.theta[sample])

@@ -71,7 +71,7 @@ def appended(
     Raises
     ------
     InputError
-        If the file has other settings, is no such file, cannot be written, or another process is writing to it. A
+        If the file has other settings, is not such a file, cannot be written, or another process is writing to it. A
         file to which nothing was added when an InputError ends the block is removed.
     """
     try:

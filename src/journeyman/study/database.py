@@ -76,7 +76,7 @@ def open_file(path: Path, *, is_read_only: bool = False) -> sqlite3.Connection:
 
 
 def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file that is no study, or one of a newer version."""
+    """Refuse a file that is not a study, or is of a newer version."""
     with explain_errors(path):
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -166,7 +166,7 @@ def _connected(path: Path, *, is_read_only: bool) -> sqlite3.Connection:
         except sqlite3.OperationalError:
             if is_read_only and _is_left_over(path, "-journal"):
                 raise StudyError(
-                    f"the study {str(path)!r} must be put right once, since a process was stopped while it wrote. Open "
+                    f"the study {str(path)!r} must be repaired once, since a process was stopped while it wrote. Open "
                     f"it where it can be written: journeyman study status {path}"
                 ) from None
             if not is_read_only or _is_left_over(path, "-wal"):

@@ -5,9 +5,8 @@ import pandas as pd
 from experiment.statistics.made_tables import METHODS, made_table
 
 from journeyman.experiment.statistics.steps_to import share_reached, steps_to
-from journeyman.report.sweep.figure_data import FigureOptions
+from journeyman.report.sweep.figure_data import FigureOptions, method_styles
 from journeyman.report.sweep.goals import goals_figure
-from journeyman.report.sweep.styles import method_styles
 
 STYLES = method_styles(METHODS)
 GOALS = [("true_regret", 0.0), ("true_regret", 0.1), ("failure_chance", 0.1), ("certificate_holds", None)]

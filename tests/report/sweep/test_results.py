@@ -5,9 +5,8 @@ from experiment.statistics.made_tables import METHODS, made_table
 
 from journeyman.errors import InputError
 from journeyman.experiment.statistics.curves import curves, normalised_regret, step_groups
-from journeyman.report.sweep.figure_data import FigureOptions, estimates
+from journeyman.report.sweep.figure_data import FigureOptions, estimates, method_styles
 from journeyman.report.sweep.results import results_figure
-from journeyman.report.sweep.styles import method_styles
 
 ORDER = (*METHODS, "regret_pac")
 STYLES = method_styles(ORDER)

@@ -1,5 +1,4 @@
-from journeyman.report.sweep.figure_data import FigureOptions, query_words
-from journeyman.report.sweep.styles import COLOURS, Style, legend_rows, method_styles
+from journeyman.report.sweep.figure_data import COLOURS, FigureOptions, Style, legend_rows, method_styles, query_words
 
 
 def test_own_styles_are_kept_and_their_colours_not_given_out_again():

@@ -68,12 +68,12 @@ def test_record_is_plain_json(name):
 
 def test_list_has_every_world_with_its_docstring():
     entries = world_entries()
-    assert [entry.name for entry in entries] == list(WORLDS)
+    assert [entry["name"] for entry in entries] == list(WORLDS)
     for entry in entries:
-        assert entry.summary.endswith(".")
-        assert WORLDS[entry.name].__doc__.startswith(entry.summary)
-        assert {"beta"} <= set(entry.options)
-        assert "seed" not in entry.options
+        assert entry["summary"].endswith(".")
+        assert WORLDS[entry["name"]].__doc__.startswith(entry["summary"])
+        assert {"beta"} <= set(entry["options"])
+        assert "seed" not in entry["options"]
         assert all(
-            type(default) in (int, float, str) for default in entry.options.values()
+            type(default) in (int, float, str) for default in entry["options"].values()
         )  # what --world-set can parse

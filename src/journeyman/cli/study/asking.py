@@ -120,7 +120,7 @@ def change(file: Path, name: str, what: Any, as_json: bool, words: str) -> None:
 
 
 @app.command(
-    help="Say that no answer comes to a question now; its state may be asked about again.",
+    help="Say that a question gets no answer for now; its state may be asked about again.",
     epilog="Example: [bold]journeyman study fail my.study 4[/].",
 )
 def fail(file: StudyFile, query: QueryId, as_json: AsJson = False) -> None:

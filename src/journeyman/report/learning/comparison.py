@@ -27,7 +27,7 @@ from journeyman.report.html import (
 )
 from journeyman.report.learning.figures import progress_figure, score_map_figure
 from journeyman.report.learning.page import CONTENTS, learning_sections
-from journeyman.report.learning.section_asking import LINES
+from journeyman.report.learning.section_knowing import LINES
 from journeyman.report.learning.section_trusting import footer, tiles, verdict_box
 from journeyman.report.learning.sentences import short_place, shown_chance, shown_number
 from journeyman.report.learning.summary import LearningSummary, summarise_learning

@@ -5,8 +5,13 @@ from typing import Any
 import numpy as np
 
 from journeyman.report.html import Markup, contents, document, element, join, paragraph
-from journeyman.report.learning.section_asking import asked_section, course_section
-from journeyman.report.learning.section_knowing import actions_section, learned_section, limits_section
+from journeyman.report.learning.section_knowing import (
+    actions_section,
+    asked_section,
+    course_section,
+    learned_section,
+    limits_section,
+)
 from journeyman.report.learning.section_trusting import (
     certificate_section,
     diagnostics_section,

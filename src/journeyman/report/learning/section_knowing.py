@@ -1,19 +1,103 @@
-"""Sections of a report on what is known: the reward, what of it cannot be known, and what to do."""
+"""Sections of a report on what was asked and why, what is known now, what cannot be known, and what to do."""
 
 from journeyman.report.html import Markup, bullets, details, element, folded_table, join, paragraph, picture, section
-from journeyman.report.learning.figures import MAX_PARAMETERS, apprentice_figure, parameter_figure, reward_figure
+from journeyman.report.learning.figures import (
+    MAX_PARAMETERS,
+    SMALLEST,
+    apprentice_figure,
+    parameter_figure,
+    progress_figure,
+    reward_figure,
+    score_map_figure,
+)
 from journeyman.report.learning.sentences import (
+    answer_words,
     certainty_sentence,
+    change_sentence,
+    goal_sentence,
     learned_sentence,
     limits,
     open_parameters,
     place_words,
+    shown_chance,
+    shown_number,
 )
 from journeyman.report.learning.summary import LearningSummary
 from journeyman.types import FloatArray
-from journeyman.wording import percent, plain_number
+from journeyman.wording import counted, percent, plain_number
 
+LINES = (
+    "Dashed: delta, the chance that is acceptable, and epsilon, the regret that is too much. "
+    f"Regrets below {SMALLEST:g} are drawn at {SMALLEST:g}."
+)
 MAX_UNSURE = 12
+
+
+def asked_section(summary: LearningSummary) -> Markup:
+    """Return what was asked and why, with the map of the next question."""
+    mdp = summary.problem.mdp
+    rows = [
+        (item.query.id, place_words(mdp, item.query.state), item.why, answer_words(mdp, item.answer), item.status)
+        for item in summary.asked
+    ]
+    header = ("query", "asked in state", "why there", "answer", "status")
+    notes = []
+    if summary.num_attached:
+        notes.append(f"Without being asked for came {counted(summary.num_attached, 'demonstration')}.")
+    if summary.num_undone:
+        notes.append(f"Taken back, and counted no more: {counted(summary.num_undone, 'answer')}.")
+    best = "" if summary.scores is None else place_words(mdp, summary.scores.best_state())
+    return section(
+        "asked",
+        "What was asked, and why",
+        paragraph(goal_sentence(summary)),
+        folded_table(header, rows, "Queries in the order of asking.", numeric=(0,))
+        if rows
+        else paragraph("Nothing yet."),
+        *(paragraph(note) for note in notes),
+        picture(
+            lambda: score_map_figure(summary),
+            alt=f"Score of the next question in every state; the highest is state {best}.",
+            caption=f"What the next question would be worth in each state. The best place to ask is {best}.",
+        ),
+    )
+
+
+def course_section(summary: LearningSummary) -> Markup:
+    """Return how the belief changed with every answer."""
+    return section(
+        "course",
+        "How the belief changed",
+        paragraph(change_sentence(summary)),
+        picture(
+            lambda: progress_figure({summary.settings.acquisition: summary}),
+            alt=f"Lines over the steps. {change_sentence(summary)}",
+            caption=LINES,
+        ),
+        course_table(summary),
+        "" if summary.forecast is None else element("h3", "How many more answers it may take"),
+        "" if summary.forecast is None else paragraph(summary.forecast.text()),
+    )
+
+
+def course_table(summary: LearningSummary) -> Markup:
+    """Return the numbers behind the lines."""
+    truths = summary.true_regrets
+    chance = f"chance of a regret of {summary.settings.epsilon:.4g} or more"
+    header = ["step", "answers", chance, "expected regret", "entropy (nats)", *(["true regret"] if truths else [])]
+    rows = [
+        [
+            number,
+            step.num_demonstrations,
+            shown_chance(step.failure_chance),
+            shown_number(step.expected_regret, ".3g"),
+            shown_number(step.entropy, ".2f"),
+            *([f"{truths[number]:.3g}"] if truths else []),
+        ]
+        for number, step in enumerate(summary.course)
+    ]
+    caption = "The belief before any answer, and after each step: an answer that came, or was taken back."
+    return folded_table(header, rows, caption, numeric=range(len(header)))
 
 
 def learned_section(summary: LearningSummary, truth: FloatArray | None = None) -> Markup:
@@ -103,7 +187,7 @@ def limits_section(summary: LearningSummary) -> Markup:
         else paragraph("Every parameter is surer than before: less than 90 % of its prior standard deviation is left."),
         paragraph(
             f"In {num_unseen} of {len(summary.certainty.states)} states with a choice, no answer has shown what the "
-            "expert does. That is no fault: an answer elsewhere may tell enough about them."
+            "expert does. That is not a problem in itself: answers elsewhere may tell enough about them."
         ),
     )
 

@@ -29,7 +29,7 @@ def verdict_sentences(summary: LearningSummary) -> tuple[str, ...]:
     if summary.is_finished:
         sentences.append("A fresh, longer computation from the same answers has confirmed it: asking may stop.")
     elif summary.certificate.holds:
-        sentences.append("The samples at hand say yes, a fresh and longer computation does not: keep asking.")
+        sentences.append("The current samples say yes, but a fresh and longer computation does not: keep asking.")
     return tuple(sentences)
 
 
@@ -164,7 +164,7 @@ def certainty_sentence(summary: LearningSummary) -> str:
     """Return in how many states the best action is sure."""
     chances = summary.certainty.chances
     if not len(chances):
-        return "There is no state in which there is a choice."
+        return "No state offers a choice."
     sure = int((chances >= 0.95).sum())
     return (
         f"In {sure} of {counted(len(chances), 'state')} with a choice, the apprentice's action is optimal with a "

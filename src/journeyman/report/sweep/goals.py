@@ -7,8 +7,16 @@ import numpy as np
 from journeyman.experiment.statistics.steps_to import Share, exact_share, share_reached, steps_to
 from journeyman.experiment.statistics.table import numbers
 from journeyman.report.drawing.cells import new_figure, plain
-from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data
-from journeyman.report.sweep.styles import legend_rows, method_legend, say_nothing_known, step_axis
+from journeyman.report.sweep.figure_data import (
+    DEFAULTS,
+    FigureData,
+    FigureOptions,
+    figure_data,
+    legend_rows,
+    method_legend,
+    say_nothing_known,
+    step_axis,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +24,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 MAX_BANDS = 3  # more of them hide each other
-MARGIN = 0.03  # of the steps, on both sides: what is reached at the last one shall be seen
+MARGIN = 0.03  # of the steps, on both sides: shows what is reached at the last one
 
 
 def goals_figure(table: "DataFrame", options: FigureOptions = DEFAULTS, *, stays: bool = True) -> "Figure":

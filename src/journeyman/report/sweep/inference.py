@@ -8,8 +8,17 @@ from journeyman.errors import InputError
 from journeyman.experiment.statistics.curves import ESTIMATES, curves, entropy_column
 from journeyman.experiment.statistics.table import INSTANCE, checked_methods, checked_table, numbers, with_methods
 from journeyman.report.drawing.cells import new_figure, plain
-from journeyman.report.sweep.figure_data import DEFAULTS, FigureOptions, query_words
-from journeyman.report.sweep.styles import DASHED, DOTTED, Style, method_legend, step_axis, wrapped_title
+from journeyman.report.sweep.figure_data import (
+    DASHED,
+    DEFAULTS,
+    DOTTED,
+    FigureOptions,
+    Style,
+    method_legend,
+    query_words,
+    step_axis,
+    wrapped_title,
+)
 from journeyman.wording import counted
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from journeyman.experiment.statistics.table import with_methods
 from journeyman.extras import require
 from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing.cells import add_legend, draw_bars, draw_cells, new_figure, plain
-from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data
-from journeyman.report.sweep.styles import wrapped_title
+from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data, wrapped_title
 from journeyman.types import FloatArray
 from journeyman.worlds import World, make_world
 

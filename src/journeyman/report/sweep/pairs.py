@@ -9,8 +9,7 @@ from journeyman.experiment.statistics.paired import paired_differences
 from journeyman.experiment.statistics.table import method_names
 from journeyman.extras import require
 from journeyman.report.drawing.cells import new_figure, plain
-from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data
-from journeyman.report.sweep.styles import say_nothing_known
+from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data, say_nothing_known
 from journeyman.wording import counted
 
 if TYPE_CHECKING:

@@ -6,8 +6,16 @@ import numpy as np
 
 from journeyman.experiment.statistics.curves import ESTIMATES, FIRST_STEPS, curves, step_groups
 from journeyman.report.drawing.cells import new_figure, plain
-from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data
-from journeyman.report.sweep.styles import legend_rows, method_legend, say_nothing_known, step_axis
+from journeyman.report.sweep.figure_data import (
+    DEFAULTS,
+    FigureData,
+    FigureOptions,
+    figure_data,
+    legend_rows,
+    method_legend,
+    say_nothing_known,
+    step_axis,
+)
 from journeyman.types import FloatArray
 from journeyman.wording import counted
 
@@ -55,7 +63,7 @@ def _stretch_small_regrets(ax: "Axes") -> None:
     ticks = [tick for tick in REGRET_TICKS if tick <= top]
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.set_yticks([], minor=True)
-    ax.set_ylim(-0.1 * LINEAR_BELOW, top)  # a line at 0 shall not hide behind the frame
+    ax.set_ylim(-0.1 * LINEAR_BELOW, top)  # keeps a line at 0 from hiding behind the frame
 
 
 def _regret_title(shown: FigureData, *, has_bars: bool) -> str:

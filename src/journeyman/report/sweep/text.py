@@ -35,7 +35,7 @@ MAX_ERROR = 300  # characters of an error; the file has the rest
 COLOURS = {"finished": "green", "running": "cyan", "begun": "cyan", "waiting": "dim", "failed": "bold red"}
 MEANINGS = {
     "running": "a process is at work on them now",
-    "begun": "stopped part-way; they go on from their last checkpoint",
+    "begun": "stopped part-way; they resume from their last checkpoint",
     "failed": "tried again only with --retry-failed",
 }
 SUMMARY_NOTES = (

@@ -16,63 +16,30 @@ from journeyman.worlds import WORLDS, World, make_world, world_options
 TIE_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
-class WorldEntry:
-    """A world as it is with its default options.
-
-    Parameters
-    ----------
-    summary
-        First line of the factory's docstring.
-    reward_model
-        "per_state", "per_state_action" or "features": what the parameters are.
-    prior
-        In words.
-    num_queryable, max_length
-        States that may be asked about, and the most steps of a trajectory.
-    options
-        What `make_world` takes for it, with the defaults.
-    """
-
-    name: str
-    summary: str
-    num_states: int
-    num_actions: int
-    discount: float
-    num_parameters: int
-    reward_model: str
-    prior: str
-    beta: float | None
-    num_queryable: int
-    max_length: int
-    has_grid: bool
-    options: dict[str, Any]
+def world_entries() -> list[dict[str, Any]]:
+    """Return what each world of `WORLDS` is like with its default options, in their order, as plain data for JSON."""
+    return [_world_entry(name) for name in WORLDS]
 
 
-def world_entries() -> list[WorldEntry]:
-    """Return all worlds of `WORLDS`, in its order."""
-    return [world_entry(name) for name in WORLDS]
-
-
-def world_entry(name: str) -> WorldEntry:
-    """Return one world of `WORLDS`."""
+def _world_entry(name: str) -> dict[str, Any]:
+    """Return one world: its prior in words, states that may be asked about, and the most steps of a trajectory."""
     world = make_world(name)
     problem, mdp = world.problem, world.problem.mdp
-    return WorldEntry(
-        name=name,
-        summary=(inspect.getdoc(WORLDS[name]) or "").partition("\n")[0],
-        num_states=mdp.num_states,
-        num_actions=mdp.num_actions,
-        discount=mdp.discount,
-        num_parameters=problem.reward_model.num_parameters,
-        reward_model=problem.reward_model.kind,
-        prior=problem.prior.describe(),
-        beta=getattr(problem.expert, "beta", None),
-        num_queryable=int(problem.queryable.sum()),
-        max_length=world.max_length,
-        has_grid=mdp.grid is not None,
-        options=world_options(name),
-    )
+    return {
+        "name": name,
+        "summary": (inspect.getdoc(WORLDS[name]) or "").partition("\n")[0],
+        "num_states": mdp.num_states,
+        "num_actions": mdp.num_actions,
+        "discount": mdp.discount,
+        "num_parameters": problem.reward_model.num_parameters,
+        "reward_model": problem.reward_model.kind,
+        "prior": problem.prior.describe(),
+        "beta": getattr(problem.expert, "beta", None),
+        "num_queryable": int(problem.queryable.sum()),
+        "max_length": world.max_length,
+        "has_grid": mdp.grid is not None,
+        "options": world_options(name),
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing.marks import describe_expert, describe_initial
 from journeyman.report.drawing.terminal_grid import cell_style, grid_drawing
 from journeyman.report.terminal import definitions, text_table
-from journeyman.report.world.summary import WorldEntry, WorldSummary
+from journeyman.report.world.summary import WorldSummary
 from journeyman.wording import counted, listed, percent, plain_number, signed_number
 
 MAX_TABLE_STATES = 16
@@ -34,20 +34,20 @@ NOTES = {
 PARAMETERS_IN_WORDS = {"per_state": ", one per state", "per_state_action": ", one per state and action"}
 
 
-def print_worlds(console: Console, entries: list[WorldEntry]) -> None:
+def print_worlds(console: Console, entries: list[dict[str, Any]]) -> None:
     """Print the worlds as a table that fits 80 columns, and what each of them is."""
     table = text_table(HEADINGS, numeric=(1, 2, 4, 5))
     for entry in entries:
         table.add_row(
-            Text(entry.name, style="bold cyan"),
-            f"{entry.num_states} x {entry.num_actions}",
-            str(entry.num_parameters),
-            entry.prior,
-            "-" if entry.beta is None else plain_number(entry.beta),
-            f"{entry.num_queryable} x {entry.max_length}",
+            Text(entry["name"], style="bold cyan"),
+            f"{entry['num_states']} x {entry['num_actions']}",
+            str(entry["num_parameters"]),
+            entry["prior"],
+            "-" if entry["beta"] is None else plain_number(entry["beta"]),
+            f"{entry['num_queryable']} x {entry['max_length']}",
         )
     console.print(table, "")
-    console.print(definitions({entry.name: entry.summary for entry in entries}), "")
+    console.print(definitions({entry["name"]: entry["summary"] for entry in entries}), "")
     console.print(definitions(NOTES))
 
 

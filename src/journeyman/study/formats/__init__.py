@@ -10,15 +10,15 @@ from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError
 from journeyman.problem import Problem
 from journeyman.study.formats.arrays import read_npz, write_npz
-from journeyman.study.formats.csv_table import read_csv, write_csv
-from journeyman.study.formats.jsonl import read_jsonl, write_jsonl
-from journeyman.study.formats.minari_dataset import read_minari, write_minari
+from journeyman.study.formats.text import read_csv, read_jsonl, write_csv, write_jsonl
 from journeyman.study.formats.trajectories import (
     TrajectoryArrays,
     from_trajectories,
     read_imitation,
+    read_minari,
     to_trajectories,
     write_imitation,
+    write_minari,
 )
 
 

@@ -1,20 +1,34 @@
-"""Demonstrations as trajectories of T actions and T + 1 observations, as the imitation library keeps them.
+"""Demonstrations as trajectories of other libraries: imitation's `.npz` files, and Minari datasets (extra `minari`).
 
-A single annotation has no state after it, and so fits only if we make one up: that needs an explicit word.
+A trajectory has T actions and T + 1 observations. A single annotation has no state after it, and so fits only if one is
+made up: that must be asked for explicitly.
+
+Minari keeps datasets by their ids ("journeyman/garden-v0") in its own folder (MINARI_DATASETS_PATH). Rewards are not
+known and written as 0. Who answered and when does not fit into its records and is left out.
 """
 
+import re
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from journeyman.demonstrations import Demonstration
+from journeyman.demonstrations import ENDINGS, Demonstration
 from journeyman.errors import InputError
-from journeyman.study.formats.arrays import ABOUT, about_arrays, about_record, read_arrays, write_arrays
+from journeyman.extras import require
+from journeyman.problem import Problem
+from journeyman.study.formats.arrays import ABOUT, NOTHING, about_arrays, about_record, read_arrays, write_arrays
 from journeyman.types import IntArray
 
 PREFIX = "journeyman_"
+ID_PATTERN = re.compile(r"([\w-]+/)*[\w-]+-v\d+")
+DESCRIPTION = (
+    "Demonstrations of an expert, written by journeyman. Observations are states, rewards are unknown and given as 0. "
+    "infos: journeyman_ended (0 annotation, 1 truncated, 2 terminated), journeyman_final_state and journeyman_query_id "
+    "(-1: not known)."
+)
 
 
 class TrajectoryArrays(NamedTuple):
@@ -112,3 +126,77 @@ def with_facts(demonstration: Demonstration, facts: dict[str, Any]) -> Demonstra
     """Return a demonstration with what is known of it; without a final state where none was seen."""
     steps = [list(step) for step in demonstration.steps]
     return Demonstration.from_record({"start_state": demonstration.start_state, "steps": steps, **facts})
+
+
+def write_minari(
+    demonstrations: Sequence[Demonstration], dataset_id: str, problem: Problem, *, repeat_last: bool = False
+) -> None:
+    """Write a new Minari dataset; refuses an id that exists."""
+    minari = require("minari", "minari")
+    spaces = require("gymnasium.spaces", "minari")
+    if not ID_PATTERN.fullmatch(dataset_id):
+        raise InputError(f"a Minari dataset must have an id like journeyman/name-v0, got {dataset_id!r}. Rename it.")
+    if not demonstrations:
+        raise InputError("a Minari dataset must have at least one demonstration, got none. Ask for some first.")
+    if dataset_id in minari.list_local_datasets():
+        raise InputError(f"a Minari dataset must be new, but {dataset_id!r} exists. Choose another version, as in -v1.")
+    trajectories = to_trajectories(demonstrations, repeat_last=repeat_last)
+    buffers = [_buffer(i, *pair) for i, pair in enumerate(zip(demonstrations, trajectories, strict=True))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it misses an environment and an author, which we do not have
+        minari.create_dataset_from_buffers(
+            dataset_id,
+            buffers,
+            action_space=spaces.Discrete(problem.mdp.num_actions),
+            observation_space=spaces.Discrete(problem.mdp.num_states),
+            description=DESCRIPTION,
+        )
+
+
+def _buffer(index: int, item: Demonstration, trajectory: Any) -> Any:
+    episodes = require("minari.data_collector.episode_buffer", "minari")
+    num_steps = len(item)
+    facts = {
+        "ended": ENDINGS.index(item.ended),
+        "final_state": NOTHING if item.final_state is None else item.final_state,
+        "query_id": NOTHING if item.query_id is None else item.query_id,
+    }
+    terminations, truncations = np.zeros(num_steps, dtype=bool), np.zeros(num_steps, dtype=bool)
+    (terminations if trajectory.terminal else truncations)[-1] = True
+    return episodes.EpisodeBuffer(
+        id=index,
+        observations=trajectory.obs,
+        actions=trajectory.acts,
+        rewards=np.zeros(num_steps),
+        terminations=terminations,
+        truncations=truncations,
+        infos={f"journeyman_{name}": np.full(num_steps + 1, value) for name, value in facts.items()},
+    )
+
+
+def read_minari(dataset_id: str) -> tuple[Demonstration, ...]:
+    """Read a Minari dataset whose observations and actions are state and action numbers, ours or others'."""
+    minari = require("minari", "minari")
+    try:
+        dataset = minari.load_dataset(dataset_id)
+    except (FileNotFoundError, ValueError) as error:
+        raise InputError(
+            f"a Minari dataset must exist on this machine, got {dataset_id!r}: {error}. See `minari list local`."
+        ) from None
+    episodes = list(dataset.iterate_episodes())
+    found = from_trajectories(
+        TrajectoryArrays(e.observations, e.actions, None, bool(np.asarray(e.terminations)[-1])) for e in episodes
+    )
+    return tuple(_completed(*pair) for pair in zip(found, episodes, strict=True))
+
+
+def _completed(item: Demonstration, episode: Any) -> Demonstration:
+    infos = getattr(episode, "infos", None) or {}
+    if "journeyman_ended" not in infos:
+        return item
+    facts: dict[str, Any] = {"ended": ENDINGS[int(infos["journeyman_ended"][0])]}
+    for name in ("final_state", "query_id"):
+        number = int(infos[f"journeyman_{name}"][0])
+        if number != NOTHING:
+            facts[name] = number
+    return with_facts(item, facts)

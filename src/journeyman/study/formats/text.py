@@ -1,7 +1,8 @@
-"""Demonstrations as a CSV table: one line per step, for spreadsheets and statistics programs. Nothing is lost."""
+"""Demonstrations as text: JSON Lines, and a CSV table with one line per step for spreadsheets. Nothing is lost."""
 
 import csv
 import io
+import json
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -14,6 +15,27 @@ from journeyman.study.writing import readable_text, write_text_whole
 REQUIRED = ("demonstration", "state", "action")
 COLUMNS = (*REQUIRED, "final_state", "ended", "query_id", "annotator", "timestamp")
 ABOUT_ALL = COLUMNS[3:]  # the same on every line of a demonstration
+
+
+def write_jsonl(demonstrations: Sequence[Demonstration], path: Path) -> None:
+    """Write one JSON object per demonstration."""
+    lines = [json.dumps(item.to_record(), ensure_ascii=False) + "\n" for item in demonstrations]
+    write_text_whole(path, "".join(lines))
+
+
+def read_jsonl(path: Path) -> tuple[Demonstration, ...]:
+    """Read what `write_jsonl` wrote, or lines of the same keys."""
+    found = []
+    for number, line in enumerate(readable_text(path).splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            found.append(Demonstration.from_record(json.loads(line)))
+        except (InputError, ValueError) as error:
+            raise InputError(
+                f"each line of {path.name} must be a demonstration, got {line[:60]!r} at line {number}: {error}"
+            ) from None
+    return tuple(found)
 
 
 def write_csv(demonstrations: Sequence[Demonstration], path: Path) -> None:
