@@ -16,7 +16,7 @@ HELP = """Test whether an inference method is calibrated on a world, or on a pro
 
 Each replication draws a true reward from the prior, asks a simulated expert, infers, and looks where the truth lies \
 among posterior draws. If the posterior is right, every rank is equally likely, and 80 % intervals hold the truth in \
-80 % of replications. Results go to a file as they come: stop at any time, and run the same command again to resume.
+80 % of replications. Results are saved as they come: stop at any time, and run the same command again to resume.
 """
 EPILOG = (
     "Examples: [bold]journeyman calibrate --world jail --inference smc --replications 200[/] takes a few minutes. "

@@ -20,7 +20,7 @@ WorldChoice = Annotated[
 ]
 ProblemFile = Annotated[
     Path | None,
-    typer.Option("--problem", metavar="FILE", help="A problem file instead, as [bold]journeyman init[/] writes one."),
+    typer.Option("--problem", metavar="FILE", help="A problem file, as [bold]journeyman init[/] writes one."),
 ]
 WorldOptions = Annotated[
     list[str] | None,
@@ -54,7 +54,7 @@ AcquisitionOptions = Annotated[
 ]
 Kind = Annotated[str, typer.Option("--kind", metavar="KIND", help="state: one action; trajectory: several.")]
 Length = Annotated[
-    int | None, typer.Option("--length", metavar="L", help="Most steps of a trajectory; a world has a default.")
+    int | None, typer.Option("--length", metavar="L", help="Most steps of a trajectory; default: as the world says.")
 ]
 Epsilon = Annotated[float, typer.Option("--epsilon", help="Regret that is too much, in units of the reward.")]
 Delta = Annotated[float, typer.Option("--delta", help="Chance of it that is acceptable.")]

@@ -42,7 +42,7 @@ def reproduce(
     tables: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Tables of an earlier run: what they hold is not run again.")
     ] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try cells again that failed.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Retry cells that failed.")] = False,
     picture: Annotated[str, typer.Option("--format", help="Of the figures: png, svg or pdf.")] = "png",
 ) -> None:
     """Run what is missing, then write tables and figures."""

@@ -18,7 +18,7 @@ HELP = """Let a learner ask a simulated expert, one query after the other, until
 
 After every answer the posterior is updated and the next query is the one that tells most. The run ends after --steps \
 answers, or when the certificate holds: the policy loses less than epsilon with a probability of at least 1 - delta, \
-confirmed on a fresh posterior. Everything is kept in a study as it comes: stop at any time, and run the same command \
+confirmed on a fresh posterior. Everything is saved in a study as it comes: stop at any time, and run the same command \
 again to resume.
 """
 STUDY, HISTORY = "run.study", "history.csv"

@@ -1,7 +1,7 @@
-"""`journeyman study new`, `export`, `import` and `recover`: study files, and what goes in and out of them."""
+"""`journeyman study export`, `import` and `recover`: what goes in and out of a study file."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -10,16 +10,6 @@ from journeyman.cli.study.options import Annotator, StudyFile, app, opened_to_lo
 from journeyman.errors import InputError
 
 KINDS = ("demonstrations", "posterior", "policy", "certificate", "history")
-NEW_HELP = """Make a new study from a problem file, or from one of the worlds.
-
-The settings are fixed for the life of the study. Defaults suit a first study: ask for single actions, stop when the \
-policy loses less than epsilon with probability 1 - delta.
-"""
-NEW_EPILOG = (
-    "Examples: [bold]journeyman study new my.study --problem problem.toml --epsilon 0.5[/]. "
-    "[bold]journeyman study new jail.study --world jail --seed 3 --kind trajectory --length 10[/]. "
-    "[bold]journeyman study new grid.study --world random-grid --world-set size=4 --inference-set num_particles=500[/]."
-)
 EXPORT_HELP = """Write what a study holds to a file that other programs read.
 
 demonstrations: .jsonl, .csv or .npz by the ending, or --format imitation or minari (then TO is an id such as \
@@ -32,7 +22,7 @@ Columns of a .csv table: demonstration, state, action; optional: final_state, en
 """
 RECOVER_HELP = """Copy what can be read of a damaged study into a new one; the old file is left as it is.
 
-History is taken over up to the damage. Answers that can be read after it are attached, so that no data are lost. \
+History is taken over up to the damage. Answers that can be read after it are attached, so that no data is lost. \
 If the stored problem is lost, name it with --problem or --world.
 """
 EXAMPLE = "Example: [bold]journeyman study "
@@ -40,37 +30,6 @@ EXAMPLE = "Example: [bold]journeyman study "
 Format = Annotated[
     str | None, typer.Option(metavar="NAME", help="jsonl, csv, npz, imitation or minari; default: by the ending.")
 ]
-
-
-@app.command(help=NEW_HELP, epilog=NEW_EPILOG)
-def new(
-    file: StudyFile,
-    problem: opt.ProblemFile = None,
-    world: opt.WorldChoice = None,
-    world_set: opt.WorldOptions = None,
-    acquisition: opt.Acquisition = None,
-    inference: opt.Inference = "smc",
-    inference_set: opt.InferenceOptions = None,
-    epsilon: opt.Epsilon = 0.1,
-    delta: opt.Delta = 0.1,
-    scope: Annotated[str, typer.Option(help="initial, or every_state: a guarantee wherever one starts.")] = "initial",
-    kind: opt.Kind = "state",
-    length: opt.Length = None,
-    goal: opt.Goal = "policy",
-    seed: Annotated[int, typer.Option(help="Of the learner, and of the world.")] = 0,
-    as_json: opt.AsJson = False,
-) -> None:
-    """Make the file, and say what comes next."""
-    from journeyman.study import Study
-
-    chosen: dict[str, Any] = dict(
-        acquisition=acquisition, inference=inference, inference_options=opt.parse_settings(inference_set),
-        epsilon=epsilon, delta=delta, scope=scope, kind=kind, length=length, goal=goal, seed=seed,
-    )  # fmt: skip
-    with Study.create(file, opt.chosen_world(world, problem, world_set, seed).problem, **chosen) as study:
-        record, made = {"file": str(file)} | study.overview().to_record(), study.problem
-    size = f"{made.mdp.num_states} states, {int(made.queryable.sum())} of them may be asked about"
-    opt.say(as_json, record, f"Made {file}: {size}.\nNext: journeyman study ask {file}")
 
 
 @app.command(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from journeyman.study import Study
 
 NOT_HELD = 3  # exit code
-STATUS_HELP = """Show what is in a study: questions that wait, answers, and how far the belief is.
+STATUS_HELP = """Show what is in a study: waiting questions, answers, and how sure the learner is.
 
 The belief is computed if need be, which may take some seconds; --quick only counts.
 """
@@ -22,9 +22,9 @@ FORECAST_HELP = """Say how many more answers it may take until the certificate h
 The rest of the study is simulated again and again, each time with an expert whose reward is drawn from what is \
 believed now. Each simulation takes as long as a study: minutes for large problems. The study is not changed.
 """
-CERTIFY_HELP = """Say whether the policy is good enough, in words, with what that rests on.
+CERTIFY_HELP = """Say whether the policy is good enough, in words, and what that rests on.
 
-If the certificate holds, it is confirmed once on a fresh, longer posterior, since the first time may be luck. \
+If the certificate holds, it is confirmed once on a fresh, longer posterior, since it may hold the first time by luck. \
 Exit code 0 if it holds and is confirmed, 3 if not.
 """
 REPORT_HELP = """Write a report: what was asked and why, what was learned, what cannot be known, and the certificate.

@@ -1,10 +1,12 @@
-"""The group `journeyman study`, and what its commands share: their options, and how they open a study."""
+"""The group `journeyman study`: what its commands share, how they open a study, and `new`, which makes one."""
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from journeyman.cli import options as opt
 
 if TYPE_CHECKING:
     from journeyman.study import Study
@@ -19,10 +21,20 @@ EPILOG = (
     "[bold]journeyman study tell my.study 0 right[/], [bold]journeyman study certify my.study[/]. "
     "Exit codes: 0 done, 1 an error that is explained, 2 a wrong option, 3 from certify: does not hold (yet)."
 )
+NEW_HELP = """Make a new study from a problem file, or from one of the worlds.
+
+The settings are fixed for the life of the study. Defaults suit a first study: ask for single actions, stop when the \
+policy loses less than epsilon with probability 1 - delta.
+"""
+NEW_EPILOG = (
+    "Examples: [bold]journeyman study new my.study --problem problem.toml --epsilon 0.5[/]. "
+    "[bold]journeyman study new jail.study --world jail --seed 3 --kind trajectory --length 10[/]. "
+    "[bold]journeyman study new grid.study --world random-grid --world-set size=4 --inference-set num_particles=500[/]."
+)
 
 app = typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=HELP, epilog=EPILOG)
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study, such as my.study.")]
-Annotator = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answered, where it does not say.")]
+Annotator = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answered, unless the data say so.")]
 
 
 def opened_to_look(file: Path, num_threads: int | None = None) -> "Study":
@@ -38,3 +50,34 @@ def opened_to_look(file: Path, num_threads: int | None = None) -> "Study":
         not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)) or several_names(file) is not None
     )
     return Study.open(file, num_threads=num_threads, read_only=is_protected)
+
+
+@app.command(help=NEW_HELP, epilog=NEW_EPILOG)
+def new(
+    file: StudyFile,
+    problem: opt.ProblemFile = None,
+    world: opt.WorldChoice = None,
+    world_set: opt.WorldOptions = None,
+    acquisition: opt.Acquisition = None,
+    inference: opt.Inference = "smc",
+    inference_set: opt.InferenceOptions = None,
+    epsilon: opt.Epsilon = 0.1,
+    delta: opt.Delta = 0.1,
+    scope: Annotated[str, typer.Option(help="initial, or every_state: a guarantee wherever one starts.")] = "initial",
+    kind: opt.Kind = "state",
+    length: Annotated[int | None, typer.Option(metavar="L", help="Most steps of a trajectory.")] = None,
+    goal: opt.Goal = "policy",
+    seed: Annotated[int, typer.Option(help="Of the learner, and of the world.")] = 0,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Make the file, and say what comes next."""
+    from journeyman.study import Study
+
+    chosen: dict[str, Any] = dict(
+        acquisition=acquisition, inference=inference, inference_options=opt.parse_settings(inference_set),
+        epsilon=epsilon, delta=delta, scope=scope, kind=kind, length=length, goal=goal, seed=seed,
+    )  # fmt: skip
+    with Study.create(file, opt.chosen_world(world, problem, world_set, seed).problem, **chosen) as study:
+        record, made = {"file": str(file)} | study.overview().to_record(), study.problem
+    size = f"{made.mdp.num_states} states, {int(made.queryable.sum())} of them may be asked about"
+    opt.say(as_json, record, f"Made {file}: {size}.\nNext: journeyman study ask {file}")

@@ -6,7 +6,7 @@ from journeyman.cli.sweep import results, run
 
 HELP = """Run an experiment grid: worlds x acquisitions x inference x queries x seeds, on all cores or on a cluster.
 
-A sweep is a small TOML file. Every combination in it is a cell: one simulated run of so many answers. All methods \
+A sweep is a small TOML file. Every combination in it is a cell: one simulated run. All methods \
 meet the same instances and the same expert. Stop it at any time, kill it, change the file, run it again: finished \
 cells are never repeated, and only what is missing is run.
 """

@@ -18,9 +18,9 @@ Every key is there, with a comment. It compares four methods on eight small grid
 minute. A file that exists is never overwritten, unless you say --force.
 """
 INIT_EPILOG = "Example: [bold]journeyman sweep init sweep.toml[/], then [bold]journeyman sweep run sweep.toml[/]."
-HELP = """Run the cells of SPEC that are not finished yet; run it again to resume after anything.
+HELP = """Run the cells of SPEC that are not finished yet; run it again to resume after any interruption.
 
-Cells are kept every few seconds, so that killing this loses no more than the steps since then. You may run the same \
+Cells are saved every few seconds, so that killing this loses only the steps since then. You may run the same \
 command several times at once, also on several machines that share the folder: they share the cells. A cell that fails \
 is recorded with its traceback and does not stop the others. Exit code 0 if every cell is finished, 1 if cells failed, \
 130 if stopped by Ctrl-C.
@@ -29,7 +29,7 @@ EPILOG = (
     "Examples: [bold]journeyman sweep run sweep.toml[/] uses all cores, and keeps results in runs/sweep. "
     "[bold]journeyman sweep run sweep.toml --out /data/mine --workers 4[/] uses four, and another folder. "
     "[bold]journeyman sweep run sweep.toml --executor dask --scheduler tcp://10.0.0.1:8786[/] uses the workers of "
-    "a Dask cluster. [bold]journeyman sweep run sweep.toml --retry-failed[/] tries cells again that failed."
+    "a Dask cluster. [bold]journeyman sweep run sweep.toml --retry-failed[/] retries failed cells."
 )
 RESUME_HELP = "Resume a sweep that was stopped: the same as [bold]journeyman sweep run[/], which always resumes."
 RESUME_EPILOG = "Example: [bold]journeyman sweep resume sweep.toml[/]."
@@ -68,10 +68,10 @@ def run(
         str | None, typer.Option(metavar="ADDRESS", help="Of the Dask scheduler, such as tcp://10.0.0.1:8786.")
     ] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try cells again that failed in an earlier run.")
+        bool, typer.Option("--retry-failed", help="Retry cells that failed in an earlier run.")
     ] = False,
     checkpoint_seconds: Annotated[
-        float, typer.Option(metavar="S", help="How often cells that run are kept, at the end of a step.")
+        float, typer.Option(metavar="S", help="How often running cells are saved, at the end of a step.")
     ] = 10.0,
     as_json: AsJson = False,
 ) -> None:
