@@ -7,7 +7,6 @@ computed from these and kept only to save time.
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
@@ -19,6 +18,7 @@ from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.asking import ask_event, choose, rate
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
+from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
 from journeyman.learner.settings import CONFIRMATION_FACTOR, FORECAST, LearnerSettings
 from journeyman.learner.state import State, advance, compute_belief, replay, snapshot_of
@@ -30,7 +30,7 @@ from journeyman.types import IntArray, read_only
 T = TypeVar("T")
 
 
-class ActiveLearner:
+class ActiveLearner(LedgerView):
     """Learns what an expert wants by asking where the answer matters most, and says when it may stop.
 
     The same problem, settings and answers give the same queries, whatever the number of threads, and whether or not
@@ -172,7 +172,7 @@ class ActiveLearner:
     def propose_ask(self, k: int = 1) -> Event:
         """Choose queries and return the event that asks them, without applying it."""
         k = whole_number(k, "k", 1, "It is the number of queries.")
-        begin, ledger = time.perf_counter(), self._state.ledger
+        begin, ledger = time.perf_counter(), self.ledger
         chosen = choose(
             self.posterior(),
             self.settings,
@@ -190,7 +190,7 @@ class ActiveLearner:
 
         Nothing is applied and no inference is done, so that a durable form of the learner can store the event first.
         """
-        return PROPOSALS[name](self._state.ledger, *arguments, **options)
+        return PROPOSALS[name](self.ledger, *arguments, **options)
 
     def apply(self, event: Event) -> None:
         """Apply the next event, whoever made it."""
@@ -209,7 +209,7 @@ class ActiveLearner:
 
     def scores(self) -> Scores:
         """Return the scores of all states, as the next `ask` sees them where no query waits."""
-        now, abandoned = self._state.ledger.num_events, self._state.ledger.abandoned_states
+        now, abandoned = self.ledger.num_events, self.ledger.abandoned_states
         return self._computed(
             "scores", now, lambda: rate(self.posterior(), self.settings, now, abandoned, self.num_threads)
         )
@@ -228,7 +228,7 @@ class ActiveLearner:
 
     def confirmation(self) -> Certificate:
         """Return what a fresh, longer posterior says about `apprentice()`; takes the time of inference from scratch."""
-        arguments = self._state.last_change, self._state.ledger.answers.values(), self.apprentice(), self.num_threads
+        arguments = self._state.last_change, self.ledger.answers.values(), self.apprentice(), self.num_threads
         return self._computed(
             "confirmation", self._state.last_change, lambda: confirmation_of(self.problem, self.settings, *arguments)
         )
@@ -273,7 +273,7 @@ class ActiveLearner:
             settings = replace(self.settings, seed=seed)
             return ActiveLearner.restore(self.problem, settings, events, snapshot, num_threads=self.num_threads)
 
-        rng = self.settings.rng(FORECAST, self._state.ledger.num_events)
+        rng = self.settings.rng(FORECAST, self.ledger.num_events)
         return forecast_answers(copy, posterior, rng, num_runs=num_runs, limit=limit, progress=progress)
 
     def history(self) -> tuple[StepRecord, ...]:
@@ -288,28 +288,9 @@ class ActiveLearner:
         return self._state.events
 
     @property
-    def queries(self) -> tuple[Query, ...]:
-        """All queries that were ever asked, by id."""
-        return self._state.ledger.queries
-
-    @property
-    def pending(self) -> tuple[Query, ...]:
-        """Queries that wait for an answer."""
-        return self._state.ledger.pending
-
-    @property
-    def answers(self) -> Mapping[AnswerId, Demonstration]:
-        """Demonstrations that count, by the id of their query or the id that `attach` gave."""
-        return MappingProxyType(dict(self._state.ledger.answers))
-
-    @property
-    def demonstrations(self) -> tuple[Demonstration, ...]:
-        """Demonstrations that count, in the order in which they came."""
-        return tuple(self._state.ledger.answers.values())
-
-    def status_of(self, query: Query | int) -> str:
-        """Return "waiting", "done", "failed" (may be asked again; also after an undo) or "abandoned" (not)."""
-        return self._state.ledger.status_of(query)
+    def ledger(self) -> Ledger:
+        """Queries, their status and the answers, as they follow from the events."""
+        return self._state.ledger
 
     # Storing and restoring
 

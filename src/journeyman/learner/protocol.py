@@ -1,13 +1,17 @@
-"""Learner: what `ActiveLearner` and `Study` both are, so that one loop, one report and one command serve both."""
+"""Learner: what `ActiveLearner` and `Study` both are, so that one loop, one report and one command serve both.
+
+`LedgerView` is the part of it that follows from the ledger alone, written once.
+"""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Protocol
 
 from journeyman.acquisition import RewardKnowledge, Scores
 from journeyman.apprentice import Certificate
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
-from journeyman.learner.ledger import Answer
+from journeyman.learner.ledger import Answer, Ledger
 from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
 from journeyman.learner.settings import LearnerSettings
 from journeyman.problem import Problem
@@ -97,3 +101,36 @@ class Learner(Protocol):
 
     def history(self) -> tuple[StepRecord, ...]:
         """Return one record for the belief before any answer, and one for each that came in or was taken back."""
+
+
+class LedgerView:
+    """Queries and answers of a learner, as its ledger has them."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """Queries, their status and the answers, as they follow from the events."""
+        raise NotImplementedError
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """All queries that were ever asked, by id."""
+        return self.ledger.queries
+
+    @property
+    def pending(self) -> tuple[Query, ...]:
+        """Queries that wait for an answer."""
+        return self.ledger.pending
+
+    @property
+    def answers(self) -> Mapping[AnswerId, Demonstration]:
+        """Demonstrations that count, by the id of their query or the id that `attach` gave."""
+        return MappingProxyType(dict(self.ledger.answers))
+
+    @property
+    def demonstrations(self) -> tuple[Demonstration, ...]:
+        """Demonstrations that count, in the order in which they came."""
+        return tuple(self.ledger.answers.values())
+
+    def status_of(self, query: Query | int) -> str:
+        """Return "waiting", "done", "failed" (may be asked again; also after an undo) or "abandoned" (not)."""
+        return self.ledger.status_of(query)

@@ -1,6 +1,6 @@
-"""Numbers for plots (`world_summary`), and thin drawing of them (`terminal`, `figures`).
+"""Reports: what there is to say in numbers (`summary`), and then as pictures, pages, and text in the terminal.
 
-`figures` needs the extra `plot`; it is imported when a figure is made.
+Pictures need the extra `plot`; it is imported when one is made.
 """
 
 from journeyman.report.drawing.maps import posterior_map, save_figure, state_map, world_figure

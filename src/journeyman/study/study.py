@@ -5,12 +5,12 @@ So an answer is acknowledged at once, and an acknowledged answer is never lost.
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any
 
 from journeyman.acquisition import RewardKnowledge, Scores
@@ -21,6 +21,7 @@ from journeyman.errors import InputError, StudyError
 from journeyman.inference.posterior import Posterior
 from journeyman.learner import ActiveLearner, AnswerId, Event, Forecast, Learner, LearnerSettings, Query, StepRecord
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
+from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import BELIEF_EVENTS
 from journeyman.problem import Problem
 from journeyman.study import store
@@ -32,7 +33,7 @@ SNAPSHOT_EVERY = 10  # answers; as many are replayed at most after a crash
 PATIENCE = 3  # asks that others may spoil before we make them wait
 
 
-class Study:
+class Study(LedgerView):
     """A learner that survives crashes, days of waiting and several processes; made by `create` or `open`.
 
     It asks and is told as an `ActiveLearner` is, and gives the same queries as one that never stopped. Any number of
@@ -102,21 +103,9 @@ class Study:
         return event if event.number == self._log.ledger.num_events else None
 
     def tell(self, query: Query | int, answer: Answer, *, annotator: str | None = None) -> AnswerId:
-        """Store the answer to a query; once this returns, it is kept.
+        """Store the answer to a query, whichever process asked it; once this returns, it is kept.
 
-        Parameters
-        ----------
-        query
-            One that waits, or its id; in any order, and by whichever process asked it.
-        answer
-            A demonstration that starts in the state of the query. For a state query the action will do, by its number
-            or its label.
-        annotator
-            Who answered, unless the demonstration says so.
-
-        Returns
-        -------
-        The id of the answer, for `undo`: that of its query.
+        Arguments and result are those of `ActiveLearner.tell`.
         """
         stamp = datetime.now(UTC).replace(microsecond=0)
         return int(self._do("tell", query, answer, annotator=annotator, timestamp=stamp).payload["query"])
@@ -209,30 +198,6 @@ class Study:
         with self._lock:
             self._log.refresh()
             return tuple(self._log.events)
-
-    @property
-    def queries(self) -> tuple[Query, ...]:
-        """All queries that were ever asked, by id."""
-        return self.ledger.queries
-
-    @property
-    def pending(self) -> tuple[Query, ...]:
-        """Queries that wait for an answer."""
-        return self.ledger.pending
-
-    @property
-    def answers(self) -> Mapping[AnswerId, Demonstration]:
-        """Demonstrations that count, by the id of their query or the id that `attach` gave."""
-        return MappingProxyType(dict(self.ledger.answers))
-
-    @property
-    def demonstrations(self) -> tuple[Demonstration, ...]:
-        """Demonstrations that count, in the order in which they came."""
-        return tuple(self.ledger.answers.values())
-
-    def status_of(self, query: Query | int) -> str:
-        """Return "waiting", "done", "failed" (may be asked again; also after an undo) or "abandoned" (not)."""
-        return self.ledger.status_of(query)
 
     def overview(self) -> StudyOverview:
         """Return what is in the study, without any inference."""
