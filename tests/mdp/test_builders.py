@@ -137,7 +137,11 @@ def test_fractions_are_numbers():
         (np.ones((1, 1, 1), dtype=complex), "SAS", "transitions must be numbers"),
         (None, "SAS", "transitions must"),
         ([[[-0.5, 1.5], [0, 1]], [[1, 0], [1, 0]]], "SAS", r"at least 0, got -0\.5 at state 0, action 0, next state 0"),
-        ([[[1, 0], [0, 1]], [[1, 0], [np.nan, 1]]], "SAS", r"got nan at state 1, action 1, next state 0\. Correct"),
+        (
+            [[[1, 0], [0, 1]], [[1, 0], [np.nan, 1]]],
+            "SAS",
+            r"got nan at state 1, action 1, next state 0\. Give a chance",
+        ),
         ([[[1, 0], [0, 1]], [[np.inf, 0], [0, 1]]], "SAS", "got inf at state 1, action 0, next state 0"),
         (
             [[[1, 0], [0, 1]], [[1, 0], [0.5, 0.52]]],

@@ -143,7 +143,7 @@ def test_missing_values_of_a_data_frame(value):
         ("\n\n", "must have the columns"),
         (HEADER, "at least one line, got an empty one"),
         ("state;action;next_state;probability\n0;0;0;1\n", "got state;action;next_state;probability in edges.csv"),
-        (HEADER + "0,0,0,1\n1,0,zero,1\n", "got '1,0,zero,1' at line 3 of edges.csv. Correct that line"),
+        (HEADER + "0,0,0,1\n1,0,zero,1\n", "got '1,0,zero,1' at line 3 of edges.csv. Give one number per column"),
         (HEADER + "0,0,0\n", "must hold 4 fields.* got '0,0,0' at line 2"),
         (HEADER + "0,0,0,0,5\n", "must hold 4 fields.* got '0,0,0,0,5' at line 2"),
         (HEADER + "0,0,,1\n", "got '0,0,,1' at line 2"),

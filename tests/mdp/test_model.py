@@ -49,7 +49,7 @@ def test_discount_that_is_no_number(discount):
         (1.0, r"got \(\)"),
         ([], r"got \(0,\)"),
         ([0.5, 0.4], r"initial must sum to 1 over states, got 0\.9\. Divide it by its sum"),
-        ([1.5, -0.5], r"at least 0, got -0\.5 at state 1\. Correct that entry"),
+        ([1.5, -0.5], r"at least 0, got -0\.5 at state 1\. Give a chance"),
         ([np.nan, 1.0], "got nan at state 0"),
         ([np.inf, 0.0], "got inf at state 0"),
         (["a", "b"], "initial must be numbers"),
@@ -138,7 +138,7 @@ def test_termination_probabilities_account_for_what_is_missing():
 @pytest.mark.parametrize(
     ("termination", "message"),
     [
-        ([[0.4], [0.0]], r"sum to 1 .* got 0\.9 at state 0, action 0\. Correct that row or its chance of termination"),
+        ([[0.4], [0.0]], r"sum to 1 .* got 0\.9 at state 0, action 0\. Divide that row and its chance of termination"),
         ([[0.5], [0.1]], r"got 1\.1 at state 1, action 0"),
         ([[0.5], [-0.1]], r"termination must lie in 0\.\.1, got -0\.1 at state 1, action 0"),
         ([[0.5], [np.nan]], "got nan at state 1, action 0"),

@@ -53,7 +53,7 @@ def state_chunks(posterior: Posterior, states: IntArray) -> Iterator[tuple[slice
 
 def own_weights(posterior: Posterior) -> FloatArray:
     """Return the weights of the samples as the only row `[1, M]` of histories."""
-    return np.array(posterior.weights)[None]  # a copy: kernels would be compiled anew for read-only arrays
+    return np.array(posterior.weights)[None]  # a copy: kernels are compiled for writable arrays
 
 
 def rate_reward_eig(posterior: Posterior, context: ScoringContext, *, estimator: str = "chain") -> Rating:

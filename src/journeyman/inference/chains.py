@@ -237,7 +237,7 @@ class Chain:
         self.step = FIRST_STEP
 
     def run(self, num_draws: int, length: float, target_accept: float = 0.0) -> Part:
-        """Go on for so many draws; with `target_accept` the step is tuned on the way."""
+        """Take so many draws more; with `target_accept` the step is tuned on the way."""
         lean = np.log(2.0 * self.step)  # the search for a step leans to long ones, which are cheap
         tuning = np.array([np.log(self.step), np.log(self.step), 0.0, 0.0, target_accept, lean])
         parts = []

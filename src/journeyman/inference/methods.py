@@ -26,7 +26,7 @@ SHARED_OPTIONS = ("seed", "num_threads", "progress")
 
 
 class Incremental(NamedTuple):
-    """What a method can do that keeps its posterior up to date instead of computing it anew after every answer.
+    """What a method can do that keeps its posterior up to date instead of starting from scratch after every answer.
 
     A state is whatever the method likes; it is never modified.
 

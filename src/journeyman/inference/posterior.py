@@ -213,7 +213,7 @@ class Posterior:
 
 
 def checked_posterior(posterior: Any) -> Posterior:
-    """Return a Posterior, or say that it is none."""
+    """Return a Posterior as it is; refuse anything else."""
     if not isinstance(posterior, Posterior):
         raise InputError(f"posterior must be a Posterior, got {type(posterior).__name__}. Make one with infer().")
     return posterior

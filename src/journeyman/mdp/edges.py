@@ -91,7 +91,7 @@ def _read_csv(path: Path) -> dict[str, Any]:
         return _parse_csv(reader, delimiter, path.name)
     except csv.Error as error:
         raise InputError(
-            f"{path.name} must be a well-formed table, got {error} at line {reader.line_num}. Correct that line."
+            f"{path.name} must be a well-formed table, got {error} at line {reader.line_num}. Check its quotes."
         ) from error
 
 
@@ -110,7 +110,7 @@ def _parse_csv(reader: Any, delimiter: str, name: str) -> dict[str, Any]:
         except ValueError:
             raise InputError(
                 f"every line of an edge table must hold {len(header)} fields, numbers in {', '.join(COLUMNS)}, "
-                f"got {delimiter.join(line)!r} at line {reader.line_num} of {name}. Correct that line."
+                f"got {delimiter.join(line)!r} at line {reader.line_num} of {name}. Give one number per column."
             ) from None
     table = np.array(values, dtype=np.float64).reshape(-1, len(COLUMNS))
     return {column: _as_number_column(table[:, i], column) for i, column in enumerate(COLUMNS)}

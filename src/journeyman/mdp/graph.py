@@ -46,19 +46,19 @@ def unrolled(mdp: FiniteMDP, horizon: int) -> FiniteMDP:
             "Shorten the horizon or aggregate states."
         )
     num_states, num_rows = mdp.num_states, mdp.num_states * mdp.num_actions
-    num_going_on = horizon - 1
+    num_steps = horizon - 1
     num_entries = mdp.rows.probabilities.size
-    offsets = num_entries * np.arange(num_going_on, dtype=np.int64)
+    offsets = num_entries * np.arange(num_steps, dtype=np.int64)
     indptr = (mdp.rows.indptr[None, :-1] + offsets[:, None]).ravel()
-    indptr = np.concatenate([indptr, np.full(num_rows + 1, num_entries * num_going_on)])
-    layer = num_states * (1 + np.arange(num_going_on, dtype=np.int64))
+    indptr = np.concatenate([indptr, np.full(num_rows + 1, num_entries * num_steps)])
+    layer = num_states * (1 + np.arange(num_steps, dtype=np.int64))
     next_states = (mdp.rows.next_states[None, :] + layer[:, None]).ravel().astype(np.int32)
     rows = Rows(
         num_states * horizon,
         mdp.num_actions,
         indptr,
         next_states,
-        np.tile(mdp.rows.probabilities, num_going_on),
+        np.tile(mdp.rows.probabilities, num_steps),
         is_checked=True,
     )
     labels = None

@@ -61,7 +61,7 @@ def action_probabilities(mdp: FiniteMDP, policy: ArrayLike) -> FloatArray:
         s, a = (int(i) for i in np.argwhere(bad)[0])
         raise InputError(
             "a stochastic policy must be at least 0, and 0 for actions that do not exist, "
-            f"got {probabilities[s, a]} at state {s}, action {a}. Correct that entry."
+            f"got {probabilities[s, a]} at state {s}, action {a}. Give a chance in 0..1."
         )
     sums = probabilities.sum(axis=1)
     if not (np.abs(sums - 1.0) <= 1e-6).all():

@@ -50,7 +50,7 @@ def rows_from_columns(
         i = int(np.argmax(bad))
         raise InputError(
             f"transition probabilities must be finite and at least 0, got {probability[i]} "
-            f"at state {state[i]}, action {action[i]}, next state {next_state[i]}. Correct that entry."
+            f"at state {state[i]}, action {action[i]}, next state {next_state[i]}. Give a chance in 0..1."
         )
     row = state * num_actions + action
     positive = probability > 0

@@ -191,7 +191,7 @@ def q_values(mdp: FiniteMDP, rewards: ArrayLike, values: ArrayLike) -> FloatArra
         mdp.rows.probabilities,
         mdp.available,
         mdp.discount,
-        np.require(batch, requirements=["C", "W"]),  # read-only arrays would be compiled for anew
+        np.require(batch, requirements=["C", "W"]),  # kernels are compiled for writable arrays
         np.require(value_batch, requirements=["C", "W"]),
         out,
     )

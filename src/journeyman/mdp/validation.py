@@ -57,7 +57,7 @@ def checked_initial(initial: ArrayLike | None, num_states: int) -> FloatArray:
     bad = ~(rho >= 0) | ~np.isfinite(rho)
     if bad.any():
         s = int(np.argmax(bad))
-        raise InputError(f"initial must be finite and at least 0, got {rho[s]} at state {s}. Correct that entry.")
+        raise InputError(f"initial must be finite and at least 0, got {rho[s]} at state {s}. Give a chance in 0..1.")
     total = float(rho.sum())
     if abs(total - 1.0) > ROW_SUM_TOLERANCE:
         raise InputError(f"initial must sum to 1 over states, got {total:.9g}. Divide it by its sum.")
@@ -137,7 +137,7 @@ def checked_rows(rows: Rows, available: BoolArray, missing_mass: str, terminatio
         rule = "at most 1" if may_miss else "1"
         fix = "Divide that row by its sum"
         if termination is not None:
-            fix = "Correct that row or its chance of termination, which counts too"
+            fix = "Divide that row and its chance of termination, which counts too, by that sum"
         elif total[i] < 1.0:
             fix += ", or say missing_mass='terminates' if the rest is the chance that the episode ends"
         raise InputError(
