@@ -294,7 +294,7 @@ EDGES = {
 def test_agrees_with_enumeration_where_planes_meet(name):
     rows, model, prior, discount = EDGES[name]
     mdp = FiniteMDP.from_dense(np.array(rows), layout="SAS", discount=discount)
-    problem = Problem(mdp, model(mdp.num_states, mdp.num_actions), prior, 1.5)
+    problem = Problem(mdp, model(mdp), prior, 1.5)
     answers = [Demonstration.annotation(state % mdp.num_states, action) for state, action in ((0, 1), (1, 0), (2, 0))]
     exact = infer(problem, answers, "enumerate")
     posterior = infer(problem, answers, "valuewalk", num_draws=2000, seed=1)

@@ -19,9 +19,11 @@ from journeyman.compiling import CACHE
 
 # With these, rounding depends on how a function was compiled. So such helpers are always inlined (forceinline): else
 # one of several compiled copies would be used, and another one in a process that loads code from the cache. As nothing
-# else calls them, they need not be callable from Python or C, which takes longer to compile than most of them.
+# else calls them, they need not be callable from Python or C, which takes longer to compile than most of them. Neither
+# do they count references, since they allocate nothing, nor look for divisions by zero.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-INLINED = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+SMALL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False, "error_model": "numpy"}
+INLINED = SMALL | {"forceinline": True}
 helper = njit(cache=CACHE, nogil=True, fastmath=FAST, **INLINED)
 SLACK = 1e-11  # relative gain below which another action counts as tied, not better
 DRIFT = 1e-9  # relative residual of V at which the inverse is computed afresh

@@ -11,9 +11,10 @@ from journeyman.compiling import CACHE
 
 # Sums may be reordered (this is what lets them use vector instructions); NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-helper = njit(  # only inlined into kernels: what would make it callable from Python and C takes long to compile
-    cache=CACHE, nogil=True, fastmath=FAST, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
+# Helpers are only inlined into kernels: what would make them callable from Python and C takes long to compile, as do
+# counts of references, which they need not have, and checks for divisions by zero.
+SMALL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False, "error_model": "numpy"}
+helper = njit(cache=CACHE, nogil=True, fastmath=FAST, forceinline=True, **SMALL)
 kernel = njit(cache=CACHE, nogil=True, fastmath=FAST, no_cfunc_wrapper=True)
 SLACK = 1e-13  # relative rounding that no change of a policy is made for
 TIE = 32 * 2.0**-52  # relative error of Q per step, within which actions count as equally good

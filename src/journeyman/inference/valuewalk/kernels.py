@@ -29,6 +29,7 @@ from journeyman.inference.kernels import (
     MAX_PENDING,
     MAX_UPDATES,
     apply_pending,
+    assign,
     common_value,
     extra_value,
     invert,
@@ -41,6 +42,10 @@ from journeyman.inference.kernels import (
     tune_step,
 )
 
+SMALL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}  # as in `inference.kernels`
+helper = njit(cache=CACHE, nogil=True, fastmath=False, **SMALL)
+fast_helper = njit(cache=CACHE, nogil=True, fastmath=FAST, **SMALL)
+kernel = njit(cache=CACHE, nogil=True, fastmath=False, no_cfunc_wrapper=True)
 NORMAL, CORRELATED, UNIFORM = 0, 1, 2  # kinds of prior
 REFRACT, ACCEPT, IGNORE = 0, 1, 2  # what is done about the jumps of the determinant
 MAX_EVENTS = 20_000  # in one trajectory: more are given up
@@ -85,7 +90,7 @@ class Memory(NamedTuple):
     events: Any  # [3] crossings, reflections, trajectories given up
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def best_values(model, space, work, x, out):
     """Set out `[S]` to what next states are worth: V itself, or Q of pi."""
     num_states, num_actions = model.available.shape
@@ -93,7 +98,7 @@ def best_values(model, space, work, x, out):
         out[s] = x[s * num_actions + work.pi[s]] if space.is_q else x[s]
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def set_rewards(model, space, work, values, x, reward):
     """Set reward `[N]` to the reward that x determines, for the policy in work; linear in x. values: of best_values."""
     num_states, num_actions = model.available.shape
@@ -109,7 +114,7 @@ def set_rewards(model, space, work, values, x, reward):
                     reward[row] -= common + extra_value(model, s, a, values)
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def prior_slope(space, reward, slope):
     """Set slope `[N]` to that of the log prior in the reward, and return the log prior up to a constant."""
     total = 0.0
@@ -130,7 +135,7 @@ def prior_slope(space, reward, slope):
     return total
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def pull_back(model, space, work, memory, slope, gradient):
     """Set gradient `[N]` = J^T slope, where J = dr / dx for the policy in work."""
     num_states, num_actions = model.available.shape
@@ -158,7 +163,7 @@ def pull_back(model, space, work, memory, slope, gradient):
         gradient[s * num_actions + work.pi[s]] += target[s]
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def action_value_gaps(model, data, work, x):
     """Set work.q `[K, A]` to beta (Q(s, a) - max_b Q(s, b)) at the states with data; minus infinity if a is missing."""
     num_actions = model.available.shape[1]
@@ -173,7 +178,7 @@ def action_value_gaps(model, data, work, x):
             work.q[i * num_actions + a] = q
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def add_likelihood_slope(model, data, space, work, x, gradient):
     """Return the log likelihood, and add its slope in x to the gradient."""
     num_actions = model.available.shape[1]
@@ -200,7 +205,7 @@ def add_likelihood_slope(model, data, space, work, x, gradient):
     return log_likelihood
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@kernel
 def value_density_gradient(model, data, space, work, memory, x, gradient):
     """Return log prior(r(x)) + log likelihood, the continuous part of the log density, and set its gradient in x."""
     work.num_gradients[0] += 1
@@ -211,7 +216,7 @@ def value_density_gradient(model, data, space, work, memory, x, gradient):
     return log_density + add_likelihood_slope(model, data, space, work, x, gradient)
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def set_lines(model, space, x, lines):
     """Set lines `[S, A]` to what the distinct actions of a state are compared by; linear in x."""
     num_actions = model.available.shape[1]
@@ -222,7 +227,7 @@ def set_lines(model, space, x, lines):
                 lines[s, a] = x[s * num_actions + a] if space.is_q else extra_value(model, s, a, x)
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@kernel
 def set_greedy(model, space, memory, x, pi):
     """Set pi to the greedy distinct action of every state, the first of several."""
     set_lines(model, space, x, memory.lines)
@@ -234,7 +239,7 @@ def set_greedy(model, space, memory, x, pi):
                 pi[s] = a
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def is_greedy(model, space, work, memory, x):
     """Return whether the policy in work is greedy at x, up to rounding."""
     set_lines(model, space, x, memory.lines)
@@ -247,7 +252,7 @@ def is_greedy(model, space, work, memory, x):
     return True
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def first_switch(model, space, work, memory, limit):
     """Return (time, state, action) at which some action first overtakes that of pi; state -1 if not before `limit`."""
     first, state, action = limit, -1, -1
@@ -262,7 +267,7 @@ def first_switch(model, space, work, memory, limit):
     return first, state, action
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def first_wall(model, space, work, memory, x, limit):
     """Return (time, parameter) at which a reward first meets a bound of a Uniform prior; parameter -1 if not before."""
     first, parameter = limit, -1
@@ -280,7 +285,7 @@ def first_wall(model, space, work, memory, x, limit):
     return first, parameter
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def set_group(space, work, memory, state, action):
     """Find all states that switch on the plane of (pi(state), action), and to what; return how many.
 
@@ -305,7 +310,7 @@ def set_group(space, work, memory, state, action):
     return size
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def inverse_entry(work, n, s):
     """Return entry (n, s) of the inverse, pending updates included."""
     total = work.inverse[n, s]
@@ -314,7 +319,7 @@ def inverse_entry(work, n, s):
     return total
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def log_det_change(model, work, memory, size):
     """Return log det(B') - log det(B) if the group switches: log of a determinant of the size of the group."""
     num_actions = model.available.shape[1]
@@ -348,7 +353,7 @@ def log_det_change(model, work, memory, size):
     return math.log(abs(determinant))
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def set_tie_normal(model, space, work, state, action, normal):
     """Set normal `[N]` to the slope in x of what `action` has over pi(state)."""
     num_actions = model.available.shape[1]
@@ -363,7 +368,7 @@ def set_tie_normal(model, space, work, state, action, normal):
         normal[model.extra_next[k]] -= model.extra_weights[k]
 
 
-@njit(cache=CACHE, nogil=True, fastmath=FAST)
+@fast_helper
 def mix(mixing, y, x):
     """Set x = mixing y."""
     for i in range(x.size):
@@ -373,7 +378,7 @@ def mix(mixing, y, x):
         x[i] = total
 
 
-@njit(cache=CACHE, nogil=True, fastmath=FAST)
+@fast_helper
 def mix_back(mixing, x, y):
     """Set y = mixing^T x; rows where x is zero are skipped."""
     y[:] = 0.0
@@ -383,7 +388,7 @@ def mix_back(mixing, x, y):
                 y[j] += x[i] * mixing[i, j]
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def cross(mixing, momentum, slope, scales, stretch, gain, normal):
     """Change the momentum across a plane where the log density jumps by `gain`; return whether it passes.
 
@@ -408,7 +413,7 @@ def cross(mixing, momentum, slope, scales, stretch, gain, normal):
     return left > 0.0
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@helper
 def set_velocity(space, momentum, scales, stretch, memory):
     """Set memory.velocity = mixing scales (I + stretch stretch^T) momentum."""
     factor = stretched(momentum, stretch)
@@ -417,7 +422,7 @@ def set_velocity(space, momentum, scales, stretch, memory):
     mix(space.mixing, memory.mixed, memory.velocity)
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@kernel
 def drift(model, space, work, memory, x, momentum, scales, stretch, time, max_events):
     """Move x along the momentum for a time, through planes and off walls.
 
@@ -470,7 +475,7 @@ def drift(model, space, work, memory, x, momentum, scales, stretch, time, max_ev
     return total, num_events
 
 
-@njit(cache=CACHE, nogil=True, fastmath=False)
+@kernel
 def value_trajectory(
     model, data, space, work, memory, x, log_density, gradient, momentum, scales, stretch, step, num_steps
 ):
@@ -504,7 +509,14 @@ def value_trajectory(
     return current, change if is_greedy(model, space, work, memory, x) else np.inf
 
 
-@njit(cache=CACHE, nogil=True)
+@helper
+def assign_rows(target, source):
+    """Set target `[m, n]` to source."""
+    for i in range(target.shape[0]):
+        assign(target[i], source[i])
+
+
+@njit(cache=CACHE, nogil=True, no_cfunc_wrapper=True)
 def value_chain(
     model, data, space, work, memory, x, momenta, uniforms, lengths, scales, stretch, tuning, max_leapfrog, kept, stats
 ):
@@ -527,11 +539,11 @@ def value_chain(
         apply_pending(work)
         if work.num_updates[0] > MAX_UPDATES:
             invert(model, work)
-        memory.saved_inverse[:] = work.inverse
-        memory.saved_pi[:] = work.pi
+        assign_rows(memory.saved_inverse, work.inverse)
+        assign(memory.saved_pi, work.pi)
         num_updates = work.num_updates[0]
-        x_new[:] = x
-        gradient_new[:] = gradient
+        assign(x_new, x)
+        assign(gradient_new, gradient)
         end, energy_change = value_trajectory(
             model, data, space, work, memory, x_new, log_density, gradient_new, momenta[i], scales, stretch, step,
             num_steps,
@@ -539,12 +551,12 @@ def value_chain(
         is_diverging = not (energy_change < MAX_ENERGY_CHANGE)
         acceptance = 0.0 if is_diverging else math.exp(min(0.0, -energy_change))
         if uniforms[i] < acceptance:
-            x[:] = x_new
-            gradient[:] = gradient_new
+            assign(x, x_new)
+            assign(gradient, gradient_new)
             log_density = end
         else:
-            work.inverse[:] = memory.saved_inverse
-            work.pi[:] = memory.saved_pi
+            assign_rows(work.inverse, memory.saved_inverse)
+            assign(work.pi, memory.saved_pi)
             work.num_updates[0] = num_updates
             work.num_updates[1] = 0
         memory.events[2] += is_diverging
