@@ -12,7 +12,7 @@ from numba.core.caching import FunctionCache
 
 
 def can_keep() -> bool:
-    """Whether there is a folder to keep compiled code in: else kernels are compiled anew in every process."""
+    """Whether there is a folder to keep compiled code in: else kernels are compiled again in every process."""
     try:
         FunctionCache(can_keep)
     except RuntimeError:  # numba's answer if it finds none

@@ -32,7 +32,7 @@ COMMANDS = {
     "calibrate": "Test whether an inference method is calibrated on a world, or on a problem of your own.",
     "scores": "Map how much every state is worth asking about next, after some simulated demonstrations.",
     "run": "Let a learner ask a simulated expert, one query after the other, until it may stop.",
-    "reproduce": "Run the paper's experiments anew, and draw its figures.",
+    "reproduce": "Run the paper's experiments again, and draw its figures.",
     "warmup": "Compile everything now, so that no later command waits for it.",
     "worlds": "List the worlds: small problems with a simulated expert, to try and compare methods on.",
     "study": "Work with a study: a learner that is kept in one file.",

@@ -1,4 +1,4 @@
-"""`journeyman reproduce`: the paper's experiments, figures and tables, run anew."""
+"""`journeyman reproduce`: the paper's experiments, figures and tables, run again."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from journeyman.errors import InputError
 
-HELP = """Run the paper's experiments anew, and draw its figures.
+HELP = """Run the paper's experiments again, and draw its figures.
 
 PART is one of figure-1, jail, random-10x10, random-8x8, random-8x8-trajectories, failure-modes, bounds, timing, all. \
 Scales: smoke (a minute, to see that it runs), quick (4 instances of 40 answers, minutes), \

@@ -19,7 +19,7 @@ from journeyman.learner import LearnerSettings
 from journeyman.learner.settings import plain
 from journeyman.worlds import World, make_world, world_options
 
-REVISION = 1  # raised when a change of the code changes results: all cells are then new ones
+REVISION = 1  # raised when results change by more than rounding: all cells are then new ones
 ID_LENGTH = 16
 MAX_WORLDS = 4  # instances that a process keeps: a cell comes back to its own many times
 

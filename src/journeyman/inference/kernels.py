@@ -2,7 +2,7 @@
 
 Letters: S states, A actions, D parameters, K states with data. z is the point in unconstrained space, u = z or Phi(z),
 r = offset + F u, V = B^-1 r_pi with B = I - discount P_pi for the optimal policy pi. Rows are discounted and split into
-what a state's actions share (common) and what each adds (extra): see `mdp.shared_rows`.
+what a state's actions share (common) and what each adds (extra): see `mdp.ordering`.
 
     log density = sum over data of n(s, a) [beta Q(s, a) - logsumexp_b beta Q(s, b)] - |z|^2 / 2
 
