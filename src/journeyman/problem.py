@@ -111,7 +111,7 @@ class Problem:
             index = next(i for i, item in enumerate(listed) if (state, action) in item.steps)
             raise InputError(
                 f"demonstrations must {rule}, got action {self.mdp.action_name(action)} "
-                f"in state {self.mdp.state_name(state)} in demonstration {index}. Remove that step, or check the problem."
+                f"in state {self.mdp.state_name(state)} in demonstration {index}. Remove that step."
             )
         for index, demonstration in enumerate(listed):
             self._check_possible(demonstration, index)

@@ -20,7 +20,8 @@ The belief is computed if need be, which may take some seconds; --quick only cou
 FORECAST_HELP = """Say how many more answers it may take until the certificate holds.
 
 The rest of the study is simulated again and again, each time with an expert whose reward is drawn from what is \
-believed now. Each simulation takes as long as the rest of a study may: minutes for large problems. The study is not changed.
+believed now. Each simulation may take as long as the rest of a study: minutes for large problems. The study is not \
+changed.
 """
 CERTIFY_HELP = """Say whether the policy is good enough, in words, and what that rests on.
 
