@@ -12,7 +12,7 @@ import numpy as np
 
 from journeyman.experts import ExpertModel
 from journeyman.rewards import Prior, has_atoms
-from journeyman.rewards.agreement import check_agreement, check_sample, trusted_affine_map
+from journeyman.rewards.agreement import check_agreement, check_atoms, check_sample, trusted_affine_map
 from journeyman.rewards.priors import continuous, missing_members
 
 NUM_POINTS = 20
@@ -42,6 +42,7 @@ def check_prior(prior: Prior, *, is_stored: bool = True) -> None:
     if has_atoms(prior):
         assert prior.atoms.shape == (len(prior.weights), size), "atoms must be [K, D], with one weight each"
         assert abs(float(prior.weights.sum()) - 1.0) < 1e-9, "weights must sum to one"
+        check_atoms(prior)
     else:
         _check_map(prior)
     if is_stored:

@@ -5,10 +5,12 @@ import pytest
 from rewards.outside import Banana, Laplace
 from scipy import stats
 
+from journeyman import PerState, Problem, infer
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
-from journeyman.rewards.agreement import trusted_affine_map
+from journeyman.rewards.agreement import check_atoms, trusted_affine_map
 from journeyman.testing import check_prior
+from journeyman.worlds import gridworld
 
 BUILT_IN = [
     Normal(3, [0.0, -2.0, 5.0], [3.0, 0.5, 1e-3]),
@@ -108,3 +110,66 @@ def test_the_map_of_a_parent_counts_only_where_it_is_still_true():
 def test_discrete_priors_have_no_map():
     with pytest.raises(UnsupportedError, match="has no unconstrained space"):
         trusted_affine_map(BUILT_IN[3])
+
+
+class OwnAtomDensity(Discrete):
+    def log_density(self, theta):
+        return super().log_density(theta) - np.abs(theta).sum(axis=-1)
+
+
+class OwnAtomSample(Discrete):
+    def sample(self, rng, size):
+        return self.atoms[rng.integers(len(self.atoms), size=size)]
+
+
+class NoAtoms(Discrete):
+    def sample(self, rng, size):
+        return super().sample(rng, size) + 0.5
+
+
+class FlatSample(Discrete):
+    def sample(self, rng, size):
+        return super().sample(rng, size)[:, 0]
+
+
+class SameAtomSample(Discrete):
+    def sample(self, rng, size):
+        return super().sample(rng, size)[::-1]
+
+
+class OwnWeights(Discrete):
+    """What it derives from reads the weights, so all parts follow."""
+
+    @property
+    def weights(self):
+        return np.asarray(self.probabilities)[::-1]
+
+
+ATOMS = [[0.0, 1.0], [2.0, 3.0], [-0.0, 5.0]]
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [
+        (OwnAtomDensity, "log_density of OwnAtomDensity must agree with its weights.*atoms and weights alone"),
+        (OwnAtomSample, "sample of OwnAtomSample must agree with its weights"),
+        (NoAtoms, "sample of NoAtoms must agree with its atoms"),
+        (FlatSample, r"sample of FlatSample must give draws of shape \(4000, 2\), got \(4000,\)"),
+    ],
+)
+def test_a_subclass_of_discrete_that_would_be_ignored_is_refused(cls, message):
+    prior = cls(ATOMS, [0.2, 0.3, 0.5])
+    mdp = gridworld(1, 2)
+    problem = Problem(mdp, PerState(mdp), prior, 2.0)
+    for method in ("enumerate", "smc"):
+        with pytest.raises(InputError, match=message):
+            infer(problem, method=method)
+    with pytest.raises((InputError, AssertionError), match=f"{message}|sample must give|must be finite at draws"):
+        check_prior(prior)
+
+
+def test_a_subclass_of_discrete_whose_parts_agree_is_taken():
+    for cls in (SameAtomSample, OwnWeights):
+        check_atoms(cls(ATOMS, [0.2, 0.3, 0.5]))
+    many = np.random.default_rng(0).normal(size=(5000, 2))
+    check_atoms(SameAtomSample(many))  # more atoms than draws: none of them has a frequency of its own

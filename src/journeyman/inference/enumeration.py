@@ -29,7 +29,7 @@ from journeyman.inference.weights import effective_size, normalised
 from journeyman.mdp import solve_batch
 from journeyman.problem import Problem
 from journeyman.rewards import continuous, has_atoms
-from journeyman.rewards.agreement import trusted_affine_map
+from journeyman.rewards.agreement import check_atoms, trusted_affine_map
 from journeyman.types import FloatArray, IntArray
 
 MAX_DIMENSION = 3
@@ -129,6 +129,7 @@ def infer_enumerate(
     warnings: tuple[str, ...] = ()
     if has_atoms(problem.prior):
         prior = problem.prior
+        check_atoms(prior)
         points = weighed(problem, counts, prior.atoms, np.log(prior.weights), num_threads)
         error_bound = points.likelihood_error(problem, counts)
     else:

@@ -29,6 +29,7 @@ from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
 from journeyman.progress import progress_bar
 from journeyman.rewards import DiscretePrior, has_atoms
+from journeyman.rewards.agreement import check_atoms
 from journeyman.threads import resolve_num_threads
 from journeyman.types import AnyArray, FloatArray, IntArray
 
@@ -90,6 +91,7 @@ def start(problem: Problem, *, seed: int = 0, num_threads: int | None = None, **
 def _atoms(
     problem: Problem, prior: DiscretePrior, num_threads: int | None
 ) -> tuple[FloatArray, FloatArray, FloatArray, AnyArray]:
+    check_atoms(prior)
     solution = solve_batch(problem.mdp, problem.reward_model.reward(prior.atoms), num_threads=num_threads)
     log_weights = np.log(prior.weights * len(prior.atoms))
     return prior.atoms, log_weights, solution.values, solution.policy

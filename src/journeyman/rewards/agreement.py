@@ -1,7 +1,7 @@
-"""Whether the parts of a continuous prior agree with each other, by numbers at a few points.
+"""Whether the parts of a prior agree with each other, by numbers at a few points.
 
-Samplers know a prior by its map from unconstrained space alone. So a subclass that changes the density or the draws but
-not the map would be ignored without a word; here it is refused.
+Samplers know a continuous prior by its map from unconstrained space alone, and a discrete one by its atoms and weights.
+So a subclass that changes the density or the draws but not these would be ignored without a word; here it is refused.
 """
 
 from typing import Any
@@ -10,7 +10,8 @@ import numpy as np
 
 from journeyman.errors import InputError
 from journeyman.rewards.continuous import MultivariateNormal, Normal, Uniform
-from journeyman.rewards.priors import LOG_2PI, AffineMap, ContinuousPrior, Prior, continuous
+from journeyman.rewards.discrete import Discrete
+from journeyman.rewards.priors import LOG_2PI, AffineMap, ContinuousPrior, DiscretePrior, Prior, continuous
 from journeyman.types import FloatArray
 
 BUILT_IN = (Normal, Uniform, MultivariateNormal)
@@ -19,6 +20,8 @@ STEP = 1e-5  # of finite differences, in units of z
 MAX_DETERMINANT = 300  # parameters up to which the density is compared with the map
 NUM_DRAWS = 4000
 NUM_STANDARD_ERRORS = 6.0
+MAX_COMPARISONS = 10_000_000  # of numbers, when log_density looks up atoms
+MISTAKEN = 1e-9  # chance to refuse the draws of a discrete prior that is right
 
 
 def trusted_affine_map(prior: Prior) -> AffineMap | None:
@@ -97,6 +100,38 @@ def check_sample(prior: ContinuousPrior) -> None:
         )
 
 
+def check_atoms(prior: DiscretePrior) -> None:
+    """Refuse a discrete prior whose log_density or sample does not belong to its atoms and weights.
+
+    `Discrete` itself needs no check, and gets none.
+    """
+    if type(prior) is Discrete:
+        return
+    advice = "Inference takes atoms and weights alone: change those instead."
+    atoms, weights = np.asarray(prior.atoms), np.asarray(prior.weights)
+    num_probes = min(len(atoms), max(1, MAX_COMPARISONS // atoms.size))
+    probed = np.linspace(0, len(atoms) - 1, num_probes).astype(int)
+    found = np.asarray(prior.log_density(atoms[probed]))
+    if found.shape != probed.shape or not np.allclose(found, np.log(weights[probed]), rtol=1e-9, atol=1e-9):
+        raise _disagreement(prior, "log_density", "weights", advice)
+    draws = np.asarray(prior.sample(np.random.default_rng(2), NUM_DRAWS))
+    if draws.shape != (NUM_DRAWS, atoms.shape[1]):
+        raise InputError(
+            f"sample of {type(prior).__name__} must give draws of shape {(NUM_DRAWS, atoms.shape[1])}, "
+            f"got {draws.shape}. It takes a generator and a number of draws."
+        )
+    place = {tuple(atom): k for k, atom in enumerate(atoms.tolist())}
+    drawn = [place.get(tuple(draw), -1) for draw in draws.tolist()]
+    if min(drawn) < 0:
+        raise _disagreement(prior, "sample", "atoms", advice)
+    excess = np.bincount(drawn, minlength=len(atoms)) / NUM_DRAWS - weights
+    # the largest error of a cumulative frequency (Dvoretzky, Kiefer, Wolfowitz), along two orders of the atoms
+    tolerance = np.sqrt(np.log(4.0 / MISTAKEN) / (2.0 * NUM_DRAWS))
+    for order in (np.arange(len(atoms)), np.argsort(weights, kind="stable")):
+        if not np.abs(np.cumsum(excess[order])).max() <= tolerance:
+            raise _disagreement(prior, "sample", "weights", advice)
+
+
 def is_defined_below(cls: type[Any], name: str, other: str) -> bool:
     """Return whether a class overrides `name` further down than `other`."""
     owners = [[index for index, base in enumerate(cls.__mro__) if key in vars(base)] for key in (name, other)]
@@ -107,5 +142,5 @@ def _probes(prior: ContinuousPrior) -> FloatArray:
     return np.random.default_rng(0).standard_normal((NUM_PROBES, prior.num_parameters))
 
 
-def _disagreement(prior: ContinuousPrior, part: str, other: str, advice: str) -> InputError:
+def _disagreement(prior: Prior | ContinuousPrior, part: str, other: str, advice: str) -> InputError:
     return InputError(f"{part} of {type(prior).__name__} must agree with its {other}, got another result. {advice}")
