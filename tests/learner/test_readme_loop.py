@@ -9,7 +9,8 @@ from collections import defaultdict
 import pytest
 from scipy.stats import binom
 
-from journeyman import ActiveLearner, make_world
+from journeyman import ActiveLearner, Study, make_world
+from journeyman.experts.simulated import questions_at
 
 EPSILON, DELTA = 0.5, 0.1
 FORMS = {"query": lambda query: query, "state": lambda query: query.state}
@@ -86,3 +87,26 @@ def test_methods_that_are_compared_meet_the_same_expert():
             learner.tell(query, answer)
             assert answers.setdefault((query.state, query.visit), answer.steps) == answer.steps
     assert len(answers) < 16
+
+
+def test_a_study_that_is_reopened_with_a_new_expert_gets_no_copies(tmp_path):
+    """Four rounds, each with an expert that remembers nothing, give the answers of one expert that was never replaced.
+
+    Bare states are counted by the expert: a new one begins with the answers that the old one gave.
+    """
+    path, options = tmp_path / "rounds.study", {"num_particles": 100}
+    Study.create(path, small_grid(1).problem, acquisition="random", inference_options=options).close()
+    for _ in range(4):
+        world = small_grid(1)
+        with Study.open(path, num_threads=1) as study:
+            for _ in range(6):
+                query = study.ask()
+                study.tell(query, world.expert.demonstrate(query))
+            queries, answers = study.queries, study.demonstrations
+    questions = questions_at(query.state for query in queries)
+    assert max(question.visit for question in questions) >= 2
+    assert [query.visit for query in queries] == [question.visit for question in questions]
+    once = [small_grid(1).expert.demonstrate(question) for question in questions]
+    assert [answer.steps for answer in answers] == [answer.steps for answer in once]
+    states = [query.state for query in queries[:6]]
+    assert small_grid(1).expert.answers(states) == small_grid(1).expert.answers(states)

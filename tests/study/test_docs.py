@@ -18,12 +18,14 @@ def blocks(page, language):
 
 
 @pytest.mark.parametrize("page", ["study.md", "formats.md"])
-def test_python_runs(page, tmp_path, monkeypatch):
+def test_python_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     found = blocks(page, "python")
     assert found
     for code in found:
         exec(compile(code, page, "exec"), {"__name__": "__main__"})
+    if page == "study.md":
+        assert capsys.readouterr().out == "".join(blocks(page, "text"))
 
 
 def test_commands_run(tmp_path, monkeypatch, capsys):

@@ -3,7 +3,7 @@
 Its noise is reproducible from its seed. A `Query` of a learner is answered by (seed, state, visit): the n-th answer at
 a state is the same whoever asks and whatever else was asked, so that methods that are compared meet the same expert,
 and a resumed run continues as if it had not stopped. A bare state is a new question each time: the expert counts those
-itself, on a stream of their own, so that no answer is ever a copy of another.
+itself, on a stream of their own, so that none of its answers is a copy of another. A new expert counts from the start.
 """
 
 import copy
@@ -127,7 +127,8 @@ class SimulatedExpert:
         Parameters
         ----------
         question
-            A `Query` (or `Question`), or a state. The same query gets the same answer; the same state gets a new one.
+            A `Query` (or `Question`), or a state. The same query gets the same answer; the same state gets a new one,
+            counted by this object: a new one starts again, so ask with the query to be safe after a restart.
         kind
             Of a question that is a state. "state" (the default): one action; "trajectory": up to `length` actions,
             ended early by a terminal state.
@@ -159,7 +160,10 @@ class SimulatedExpert:
     def answers(
         self, states: ArrayLike, *, kind: str = "state", length: int | None = None
     ) -> tuple[Demonstration, ...]:
-        """Answer a question at each of these states, in order: every answer is a new one."""
+        """Answer a question at each of these states, in order: every answer is a new one.
+
+        They are counted by this object: a new one starts again. Ask with queries to be safe after a restart.
+        """
         listed = self.mdp.state_indices(states).tolist()
         return tuple(self.demonstrate(state, kind=kind, length=length) for state in listed)
 
