@@ -2,7 +2,8 @@
 
     JourneymanError
     ├── InputError            (also ValueError)    a value breaks a rule; the message names it and the fix
-    │   └── UnsupportedError                       two valid things that do not go together
+    │   ├── UnsupportedError                       two valid things that do not go together
+    │   └── UnknownNameError                       a registry has no entry of this name
     ├── MissingExtraError     (also ImportError)   an optional package is needed
     ├── StudyError            (also OSError)       a study file cannot be read or written; nothing that was kept is lost
     └── InferenceError        (also RuntimeError)  sampling failed, and a wrong answer would be worse than none
@@ -22,6 +23,22 @@ class InputError(JourneymanError, ValueError):
 
 class UnsupportedError(InputError):
     """Two things that are valid by themselves do not go together."""
+
+
+class UnknownNameError(InputError):
+    """A registry has no entry of this name.
+
+    Attributes
+    ----------
+    what
+        Such an entry in words, with its article: "an acquisition function".
+    name
+        The name that was looked for.
+    """
+
+    def __init__(self, message: str, what: str = "an entry", name: str = "") -> None:
+        super().__init__(message)
+        self.what, self.name = what, name
 
 
 class MissingExtraError(JourneymanError, ImportError):

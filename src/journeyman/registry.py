@@ -18,7 +18,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
 from journeyman.checks import known_name
-from journeyman.errors import InputError
+from journeyman.errors import InputError, UnknownNameError
 
 T = TypeVar("T")
 PLUGINS = "JOURNEYMAN_PLUGINS"
@@ -63,7 +63,12 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def find(self, name: str) -> T:
         """Return an entry, or say which name is meant."""
-        return self[known_name(name, self, self.what)]
+        try:
+            return self[known_name(name, self, self.what)]
+        except InputError as error:
+            if isinstance(name, str) and name not in self:
+                raise UnknownNameError(str(error), self.what, name) from None
+            raise
 
     def __getitem__(self, name: str) -> T:
         if name not in self._entries and name in self._found():

@@ -12,7 +12,7 @@ from cli.command import command
 
 import journeyman
 from journeyman import ActiveLearner, Study, certify, infer, make_world, score, simulate
-from journeyman.errors import InputError
+from journeyman.errors import InputError, StudyError
 from journeyman.inference import INFERENCE
 from journeyman.problem_files import load_problem
 from journeyman.testing import check_expert_model, check_prior
@@ -120,10 +120,33 @@ def test_study_report_and_reopening(kit, tmp_path, monkeypatch, capsys):
     assert "actions" in page and "chosen by chance" not in page
     kit.unregister()
     try:
-        with pytest.raises(journeyman.JourneymanError, match=r"laplace|lapsing|disagreement|importance"):
+        unknown = r"uses the prior '\w+', which is not registered here\. Install .* module in JOURNEYMAN_PLUGINS\."
+        with pytest.raises(StudyError, match=unknown) as refusal:
+            Study.open(path).close()
+        assert "damaged" not in str(refusal.value) and "recover" not in str(refusal.value)
+        monkeypatch.setenv("JOURNEYMAN_PLUGINS", "no_such_module_here")
+        with pytest.raises(InputError, match="JOURNEYMAN_PLUGINS must name modules that can be imported"):
+            Study.open(path).close()
+    finally:
+        monkeypatch.delenv("JOURNEYMAN_PLUGINS", raising=False)
+        kit.register()
+
+
+@pytest.mark.parametrize(
+    ("setting", "what"),
+    [({"acquisition": "disagreement"}, "acquisition function"), ({"inference": "importance"}, "inference method")],
+)
+def test_a_study_with_a_setting_that_is_not_registered_is_not_called_damaged(kit, tmp_path, setting, what):
+    path = tmp_path / "outside.study"
+    Study.create(path, make_world("jail").problem, **setting).close()
+    (name,) = setting.values()
+    kit.unregister()
+    try:
+        with pytest.raises(StudyError, match=f"uses the {what} '{name}', which is not registered here"):
             Study.open(path).close()
     finally:
         kit.register()
+    Study.open(path).close()
 
 
 def test_command_line(kit, monkeypatch, capsys):

@@ -18,7 +18,8 @@ from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
-from journeyman.errors import JourneymanError, StudyError
+from journeyman.errors import JourneymanError, StudyError, UnknownNameError
+from journeyman.registry import PLUGINS
 
 APPLICATION_ID = 0x6A6D7374  # "jmst"
 
@@ -233,10 +234,18 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
 def explain_errors(path: Path, *, is_reading: bool = False) -> Iterator[None]:
     """Turn errors of SQLite into ones that say what is lost (nothing) and what to do.
 
-    With `is_reading`, anything wrong with what is read means that the file is damaged.
+    With `is_reading`, anything wrong with what is read means that the file is damaged, but for names of what is not
+    registered here.
     """
     try:
         yield
+    except UnknownNameError as error:
+        if not is_reading:
+            raise
+        raise StudyError(
+            f"the study {str(path)!r} uses the {error.what.partition(' ')[2]} {error.name!r}, which is not registered "
+            f"here. Install the package that brings it, or name its module in {PLUGINS}."
+        ) from error
     except JourneymanError as error:
         if not is_reading:
             raise

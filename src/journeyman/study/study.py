@@ -24,6 +24,7 @@ from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
 from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import BELIEF_EVENTS
 from journeyman.problem import Problem
+from journeyman.registry import import_plugins
 from journeyman.study import store
 from journeyman.study.database import create_file, explain_errors, open_file, transaction
 from journeyman.study.log import EventLog, StudyOverview
@@ -44,6 +45,7 @@ class Study(LedgerView):
     def __init__(
         self, connection: sqlite3.Connection, path: Path, *, num_threads: int | None, is_read_only: bool
     ) -> None:
+        import_plugins()  # a module that is not found is no damage to the study
         with explain_errors(path, is_reading=True):
             self.problem: Problem = store.read_problem(connection)
             self.settings: LearnerSettings = store.read_settings(connection)
