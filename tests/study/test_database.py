@@ -1,6 +1,7 @@
 import os
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -265,7 +266,7 @@ def test_a_hard_link_is_read_but_not_written(path, tmp_path):
     link = tmp_path / "link.study"
     link.hardlink_to(path)
     for name, other in ((path, link), (link, path)):
-        with pytest.raises(StudyError, match=f"Remove the other name: rm {other}"):
+        with pytest.raises(StudyError, match=f"got '{name}' and '{other}', .* Remove one of the two names, not both"):
             Study.open(name)
         with Study.open(name, read_only=True, num_threads=1) as study:
             assert len(study.demonstrations) == 5
@@ -274,12 +275,49 @@ def test_a_hard_link_is_read_but_not_written(path, tmp_path):
         answer_one(study)
 
 
+def test_a_hard_link_made_while_a_study_is_open_stops_writing(path, tmp_path, monkeypatch):
+    link = tmp_path / "link.study"
+    monkeypatch.chdir(path.parent)
+    with Study.open(path.name, num_threads=1) as study:
+        query = study.ask()
+        monkeypatch.chdir("/")  # a study that was opened by a relative path is still checked
+        link.hardlink_to(path)
+        with pytest.raises(StudyError, match=r"not both; .* This was not stored, all before it is"):
+            study.tell(query, 0)
+        assert study.pending == (query,)
+        link.unlink()
+        study.tell(query, 0)
+
+
+def test_a_hard_link_elsewhere_is_searched_for(path, tmp_path):
+    (tmp_path / "backup").mkdir()
+    (tmp_path / "backup" / "link.study").hardlink_to(path)
+    with pytest.raises(StudyError, match=f"got '{path}' and another, .* The other: find / -samefile {path}"):
+        Study.open(path)
+
+
+def test_a_study_of_version_0_1_without_its_log_is_left_as_it_is(tmp_path):
+    """Its answers come back with the log, which opening it must not have made useless."""
+    path = killed_study(tmp_path)
+    log, content = path.with_name(path.name + "-wal"), path.read_bytes()
+    answers = log.read_bytes()
+    log.unlink()
+    for open_fn in (Study.open, partial(Study.open, read_only=True), lambda name: recover(name, tmp_path / "new")):
+        with pytest.raises(StudyError, match=f"without '{path.name}-wal': that file may hold all its answers") as told:
+            open_fn(path)
+        assert "Delete" not in str(told.value)
+        assert path.read_bytes() == content and [item.name for item in tmp_path.iterdir()] == [path.name]
+    log.write_bytes(answers)
+    with Study.open(path, num_threads=1) as study:
+        assert len(study.demonstrations) == 4
+
+
 def test_a_hard_link_to_a_study_of_version_0_1_is_not_even_read(tmp_path):
     """What was answered last may be in a log beside the other name."""
     path = killed_study(tmp_path)
     (tmp_path / "link.study").hardlink_to(path)
     for read_only in (False, True):
-        with pytest.raises(StudyError, match="Remove the other name"):
+        with pytest.raises(StudyError, match="Remove one of the two names"):
             Study.open(tmp_path / "link.study", read_only=read_only)
 
 

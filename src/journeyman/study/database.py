@@ -14,7 +14,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
 
@@ -67,6 +67,7 @@ def open_file(path: Path, *, is_read_only: bool = False) -> sqlite3.Connection:
     aliases = several_names(path)
     if aliases is not None and (not is_read_only or _has_log(path)):
         raise StudyError(aliases)
+    check_log(path)
     connection = _connected(path, is_read_only=is_read_only)
     try:
         _check_kind(connection, path)
@@ -96,22 +97,30 @@ def several_names(path: Path) -> str | None:
 
     A journal lies beside the name by which a file was opened: a process that opens it by another name cannot see it.
     """
-    found = path.resolve()
-    if found.stat().st_nlink > 1:
-        others = [
-            other for other in found.parent.iterdir() if other != found and other.is_file() and other.samefile(found)
-        ]
-        which = f"rm {others[0]}" if others else f"find / -samefile {found} lists them"
-        return (
-            f"a study must have one name to be written, got {str(path)!r}, which is hard-linked: what is written by "
-            f"one name can be lost under another. Remove the other name: {which}"
-        )
-    if str(found) in _mount_points():
+    linked = _hard_links(path)
+    if linked is not None:
+        return linked
+    if str(path.resolve()) in _mount_points():
         return (
             f"the folder of a study must be shared, not the file alone, got {str(path)!r}, which is mounted by itself: "
             "its journal cannot be seen from outside, so that answers can be lost. Mount its folder instead."
         )
     return None
+
+
+def _hard_links(path: Path) -> str | None:
+    """Say that a study has several names in the file system, and what to do, or return None if it has but one."""
+    found = path.resolve()
+    if found.stat().st_nlink < 2:
+        return None
+    others = [other for other in found.parent.iterdir() if other != found and other.is_file() and other.samefile(found)]
+    names = f"{str(path)!r} and {str(others[0])!r}" if others else f"{str(path)!r} and another"
+    search = "" if others else f" The other: find / -samefile {found}"
+    return (
+        f"a study must have one name to be written, got {names}, which are hard links to one file: what is written by "
+        "one name can be lost under the other. Remove one of the two names, not both; a symbolic link may take its "
+        f"place.{search}"
+    )
 
 
 def _mount_points() -> set[str]:
@@ -128,6 +137,26 @@ def _has_log(path: Path) -> bool:
     """Whether a file is in the mode of version 0.1, in which what was written last may lie in its log."""
     with path.open("rb") as file:
         return file.read(20)[18:] == b"\x02\x02"
+
+
+def check_log(path: Path) -> None:
+    """Refuse a study of version 0.1 that was parted from its log before anything reached the file itself.
+
+    To open it would end the log mode, and so make the log useless should it be put back. A study that was closed has
+    no log, and needs none.
+    """
+    found = path.resolve()
+    if not _has_log(found) or _is_left_over(found, "-wal"):
+        return
+    with explain_errors(path), closing(sqlite3.connect(f"{found.as_uri()}?mode=ro&immutable=1", uri=True)) as file:
+        tables = [name for (name,) in file.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        if tables and ("problem" not in tables or file.execute("SELECT 1 FROM problem").fetchone() is not None):
+            return
+    raise StudyError(
+        f"a study of version 0.1 must lie beside its log, got {str(path)!r} without {found.name + '-wal'!r}: that file "
+        f"may hold all its answers. Find it where the study came from, and copy it to {str(found) + '-wal'!r}. Keep "
+        "both."
+    )
 
 
 def _is_left_over(path: Path, suffix: str) -> bool:
@@ -216,10 +245,22 @@ def _statements(script: str) -> Iterator[str]:
             statement = ""
 
 
+def _check_links(connection: sqlite3.Connection) -> None:
+    """Refuse to write a file that has got another name since it was opened."""
+    (*_, opened) = connection.execute("PRAGMA database_list").fetchone()
+    try:
+        linked = _hard_links(Path(opened))
+    except OSError:
+        return  # moved or deleted: SQLite says so
+    if linked is not None:
+        raise StudyError(f"{linked} This was not stored, all before it is.")
+
+
 @contextmanager
 def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
     """Hold the file for writing; commit at the end, or leave everything as it was."""
     with explain_errors(path):
+        _check_links(connection)
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield

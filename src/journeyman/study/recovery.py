@@ -17,7 +17,7 @@ from journeyman.learner import Event, LearnerSettings
 from journeyman.learner.ledger import Ledger, apply_event
 from journeyman.problem import Problem
 from journeyman.study import store
-from journeyman.study.database import create_file, transaction
+from journeyman.study.database import check_log, create_file, transaction
 from journeyman.study.study import Study
 
 MAX_MISSING = 1000  # rows in a row that cannot be read, before we believe that there are no more
@@ -43,6 +43,7 @@ def recover(path: str | Path, new_path: str | Path, *, problem: Problem | None =
     path, new_path = Path(path), Path(new_path)
     if not path.is_file():
         raise StudyError(f"the study must exist, got {str(path)!r}. Check the path.")
+    check_log(path)
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
     losses: list[str] = []
     try:
