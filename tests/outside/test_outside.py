@@ -49,8 +49,12 @@ def test_parts_of_the_kit_agree(kit):
     ("method", "options"),
     [
         ("smc", {"num_particles": 2000}),
-        ("policywalk", {"num_chains": 2, "num_warmup": 200, "num_draws": 600}),
-        ("policywalk", {"sampler": "hmc", "num_chains": 2, "num_warmup": 200, "num_draws": 600}),
+        pytest.param("policywalk", {"num_chains": 2, "num_warmup": 200, "num_draws": 600}, marks=pytest.mark.slow),
+        pytest.param(
+            "policywalk",
+            {"sampler": "hmc", "num_chains": 2, "num_warmup": 200, "num_draws": 600},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_gradients_of_an_outside_prior_and_expert_give_the_posterior(kit, method, options, lapse):

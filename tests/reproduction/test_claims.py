@@ -37,6 +37,8 @@ from reproduction.pages.inference_check import compared_frame, inference_section
 from reproduction.pages.readme_page import readme_page
 from reproduction.timing_table import this_machine
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parents[2] / "docs" / "reproduction"
 HOLDS, FAILS, UNDECIDED, NO_DATA = claim.Outcome
 PAPER = ("random", "action entropy", "policy entropy", "ActiveVaR", "Reward-EIG", "PAC-EIG", "nuPAC-EIG")

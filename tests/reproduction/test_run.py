@@ -11,6 +11,8 @@ from journeyman.experiment.runner import RunOptions, jobs_of, run_jobs
 from reproduction.experiments import sweep_of
 from reproduction.run import Plan, adopt_tables, reproduce, results, write_experiment_table
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def jail(tmp_path_factory):

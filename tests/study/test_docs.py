@@ -50,9 +50,9 @@ def test_the_problem_file_loads(tmp_path):
 
 
 def test_every_key_of_the_problem_file_is_documented():
-    from journeyman.problem_files import loading, priors, rewards, transitions
+    from journeyman.problem_files import dynamics, loading, rewards
 
     page = (DOCS / "problem-file.md").read_text("utf-8")
-    keys = {key for known in (*loading.KEYS.values(), *priors.KEYS.values()) for key in known}
-    for key in {*keys, *rewards.KEYS, *transitions.KEYS}:
+    keys = {key for known in (*loading.KEYS.values(), *rewards.PRIOR_KEYS.values()) for key in known}
+    for key in {*keys, *rewards.REWARD_KEYS, *dynamics.TRANSITION_KEYS}:
         assert f"`{key}`" in page or f"`[{key}]`" in page, key

@@ -20,11 +20,11 @@ def test_signatures_are_the_same(kind, name):
     if isinstance(wanted, property):
         if name in ("problem", "settings"):  # plain attributes
             return
-        found = vars(kind)[name]
+        found = inspect.getattr_static(kind, name)
         assert isinstance(found, property)
         wanted, found = wanted.fget, found.fget
     else:
-        found = vars(kind)[name]
+        found = inspect.getattr_static(kind, name)
     assert inspect.signature(found) == inspect.signature(wanted)
 
 
