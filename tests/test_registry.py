@@ -33,6 +33,10 @@ def test_what_is_registered_is_found():
     ("call", "message"),
     [
         (lambda entries: entries.find("tow"), r"a number must be one that exists, got 'tow'\. Did you mean 'two'\?"),
+        (
+            lambda entries: entries.find("seventeen"),
+            r"got 'seventeen'\. Choose from: one, two\. Names from outside need JOURNEYMAN_PLUGINS",
+        ),
         (lambda entries: entries.find(["two"]), r"a number must be one that exists, got \['two'\]"),
         (lambda entries: entries.register("one", 7), r"a name of its own, got 'one', which exists"),
         (lambda entries: entries.register("one", 7, replace=True), r"got 'one', which exists"),
@@ -74,3 +78,31 @@ def test_a_module_that_does_not_exist_is_named(monkeypatch):
     monkeypatch.setattr(registry, "_imported", set())
     with pytest.raises(InputError, match=f"{PLUGINS} must name modules that can be imported, got 'no_such_module'"):
         list(numbers())
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("no_such_module:B", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("os:no_such_name", "AttributeError: .*no_such_name"),
+        ("a_module_that_fails:B", "RuntimeError: no licence"),
+    ],
+)
+def test_a_broken_entry_point_is_named_when_it_is_used_and_not_before(tmp_path, monkeypatch, value, reason):
+    (tmp_path / "a_module_that_fails.py").write_text("raise RuntimeError('no licence')\n")
+    info = tmp_path / "kit-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kit\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[journeyman.numbers]\nbroken = {value}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    entries = numbers()
+    assert list(entries) == ["one", "two", "broken"] and "broken" in repr(entries) and entries.find("two") == 2
+    message = f"entry point 'broken' of journeyman.numbers must name .*, got '{value}' from package kit: {reason}"
+    with pytest.raises(InputError, match=message):
+        entries.find("broken")
+
+
+def test_a_built_in_name_wins_over_an_entry_point(monkeypatch):
+    point = EntryPoint("one", "os:getpid", "journeyman.numbers")
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point])
+    assert numbers().find("one") == 1 and list(numbers()) == ["one", "two"]

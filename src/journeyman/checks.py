@@ -92,16 +92,17 @@ def one_of(value: T, known: Iterable[T], what: str, advice: str = "") -> T:
     if value not in words:
         raise InputError(
             f"{what} must be one of {', '.join(map(str, words))}, got {reprlib.repr(value)}. "
-            f"{advice or suggestion(value, words)}"
+            f"{advice or nearest(value, words) or 'Choose one of these.'}"
         )
     return value
 
 
-def known_name(name: Any, known: Iterable[str], what: str) -> str:
-    """Return a name of a registry or another long list, or say which is meant."""
+def known_name(name: Any, known: Iterable[str], what: str, advice: str = "") -> str:
+    """Return a name of a registry or another long list, or say which is meant; `advice` is for a name like no other."""
     names = list(known)
     if not isinstance(name, str) or name not in names:
-        raise InputError(f"{what} must be one that exists, got {reprlib.repr(name)}. {suggestion(name, names)}")
+        hint = nearest(name, names) or f"{suggestion(name, names)} {advice}".rstrip()
+        raise InputError(f"{what} must be one that exists, got {reprlib.repr(name)}. {hint}")
     return name
 
 
@@ -117,5 +118,10 @@ def check_options(given: Iterable[str], known: Iterable[str], what: str) -> None
 def suggestion(name: object, known: Iterable[object], otherwise: str = "Choose from") -> str:
     """Return a sentence that names the nearest of the known names, or all of them."""
     names = [str(item) for item in known]
-    close = difflib.get_close_matches(str(name), names, n=1)
-    return f"Did you mean {close[0]!r}?" if close else f"{otherwise}: {', '.join(names) or 'none'}."
+    return nearest(name, names) or f"{otherwise}: {', '.join(names) or 'none'}."
+
+
+def nearest(name: object, known: Iterable[object]) -> str:
+    """Return a sentence that names the nearest of the known names, or "" if none is near."""
+    close = difflib.get_close_matches(str(name), [str(item) for item in known], n=1)
+    return f"Did you mean {close[0]!r}?" if close else ""

@@ -12,7 +12,7 @@ looked up, so that a file of your own can register things for the command line a
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
@@ -22,6 +22,7 @@ from journeyman.errors import InputError, UnknownNameError
 
 T = TypeVar("T")
 PLUGINS = "JOURNEYMAN_PLUGINS"
+OUTSIDE = f"Names from outside need {PLUGINS} or an installed package."
 _imported: set[str] = set()
 
 
@@ -35,13 +36,23 @@ class Registry(Mapping[str, T], Generic[T]):
     group
         Name of the entry points that add to it, such as "journeyman.acquisitions".
     kind
-        Class that an entry must be an instance of; `object` for any.
+        Class that an entry must be an instance of; `object` for any, `type` for classes.
     entries
         What the package brings.
+    complaint_fn
+        complaint_fn(entry) says what else is wrong with an entry from outside and how to mend it, as in "must have
+        wheels, got none. Add some."; None if nothing is.
     """
 
-    def __init__(self, what: str, group: str, kind: type[Any], entries: Mapping[str, T]) -> None:
-        self.what, self.group, self.kind = what, group, kind
+    def __init__(
+        self,
+        what: str,
+        group: str,
+        kind: type[Any],
+        entries: Mapping[str, T],
+        complaint_fn: Callable[[Any], str | None] = lambda entry: None,
+    ) -> None:
+        self.what, self.group, self.kind, self.complaint_fn = what, group, kind, complaint_fn
         self._entries: dict[str, T] = dict(entries)
         self.builtin = frozenset(entries)  # names that the package brings
         self._outside: dict[str, EntryPoint] | None = None  # entry points by name; None while nobody has looked
@@ -64,7 +75,7 @@ class Registry(Mapping[str, T], Generic[T]):
     def find(self, name: str) -> T:
         """Return an entry, or say which name is meant."""
         try:
-            return self[known_name(name, self, self.what)]
+            return self[known_name(name, self, self.what, OUTSIDE)]
         except InputError as error:
             if isinstance(name, str) and name not in self:
                 raise UnknownNameError(str(error), self.what, name) from None
@@ -72,7 +83,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         if name not in self._entries and name in self._found():
-            self._entries[name] = self._checked(name, self._found()[name].load())
+            self._entries[name] = self._checked(name, _loaded(self._found()[name]))
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:
@@ -89,10 +100,14 @@ class Registry(Mapping[str, T], Generic[T]):
         return f"Registry of {self.group.partition('.')[2]}: {', '.join(self)}"
 
     def _checked(self, name: str, entry: Any) -> T:
-        if self.kind is not object and not isinstance(entry, self.kind):
-            raise InputError(
-                f"{self.what} must be of type {self.kind.__name__}, got {type(entry).__name__} as {name!r}. Make one."
-            )
+        got = type(entry).__name__
+        if self.kind is type and not isinstance(entry, type):
+            raise InputError(f"{self.what} must be a class, got an instance of {got} as {name!r}. Give {got} itself.")
+        if not isinstance(entry, self.kind):
+            raise InputError(f"{self.what} must be of type {self.kind.__name__}, got {got} as {name!r}. Make one.")
+        complaint = self.complaint_fn(entry)
+        if complaint is not None:
+            raise InputError(f"{self.what} named {name!r} {complaint}")
         checked: T = entry
         return checked
 
@@ -102,6 +117,18 @@ class Registry(Mapping[str, T], Generic[T]):
         if self._outside is None:
             self._outside = {point.name: point for point in entry_points(group=self.group)}
         return self._outside
+
+
+def _loaded(point: EntryPoint) -> Any:
+    """Return what an entry point names; what its module raises on import is said, with the package that it is from."""
+    try:
+        return point.load()
+    except Exception as error:  # the module is not ours, and may raise anything
+        package = f"package {point.dist.name}" if point.dist is not None else "an installed package"
+        raise InputError(
+            f"entry point {point.name!r} of {point.group} must name what can be imported, got {point.value!r} from "
+            f"{package}: {type(error).__name__}: {error}. Mend or uninstall that package."
+        ) from error
 
 
 def import_plugins() -> None:

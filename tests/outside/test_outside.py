@@ -11,10 +11,12 @@ import pytest
 from cli.command import command
 
 import journeyman
-from journeyman import ActiveLearner, Study, certify, infer, make_world, score, simulate
+from journeyman import WORLDS, ActiveLearner, Boltzmann, Normal, Study, certify, infer, make_world, score, simulate
 from journeyman.errors import InputError, StudyError
+from journeyman.experts import EXPERTS
 from journeyman.inference import INFERENCE
 from journeyman.problem_files import load_problem
+from journeyman.rewards import PRIORS, ContinuousPrior
 from journeyman.testing import check_expert_model, check_prior
 
 HERE = Path(__file__).parent
@@ -179,6 +181,43 @@ def test_problem_file_with_an_outside_prior_and_expert(kit, tmp_path, monkeypatc
     assert problem.expert == kit.Lapsing(3.0, 0.05)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "lapse = 0.05",
+            "lapsee = 0.05",
+            r"\[expert\], line \d+ of problem.toml: Lapsing must get keys that it can read, got beta, lapsee, which "
+            r"failed with KeyError: 'lapse'\. Compare them with its from_record",
+        ),
+        (
+            "scale = 2.0",
+            "scale = [2.0]",
+            r"\[prior\], line \d+ of problem.toml: Laplace must get keys that it can read, got scale, .*TypeError",
+        ),
+        ('"lapsing"', '"lapsin"', r"Did you mean 'lapsing'\?$"),
+        (
+            '"laplace"',
+            '"hierarchical"',
+            r"kind must be one of normal, [a-z_, ]+, got 'hierarchical' at line \d+ of problem.toml\. "
+            r'Example: kind = "normal"\. Names from outside need JOURNEYMAN_PLUGINS or an installed package\.$',
+        ),
+    ],
+)
+def test_a_mistake_in_the_keys_of_an_outside_class_is_named_with_its_place(kit, tmp_path, old, new, message):
+    text = (
+        'discount = 0.9\n[transitions]\nfile = "moves.csv"\n[reward]\nmodel = "per_state"\n'
+        '[prior]\nkind = "laplace"\nscale = 2.0\n[expert]\nkind = "lapsing"\nbeta = 3.0\nlapse = 0.05\n'
+    )
+    (tmp_path / "moves.csv").write_text("state,action,next_state,probability\n0,0,1,1\n1,0,0,1\n", "utf-8")
+    path = tmp_path / "problem.toml"
+    path.write_text(text, "utf-8")
+    load_problem(path)
+    path.write_text(text.replace(old, new), "utf-8")
+    with pytest.raises(InputError, match=message):
+        load_problem(path)
+
+
 def environment(tmp_path, **more):
     path = os.pathsep.join([str(HERE), str(tmp_path), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
     return {**os.environ, "PYTHONPATH": path, "COLUMNS": "100", **more}
@@ -235,3 +274,44 @@ def test_contract_suites_pass_over_the_kit(tmp_path):
 def test_a_wrong_entry_is_refused_by_name(kit):
     with pytest.raises(InputError, match="must be of type Acquisition, got function as 'bare'"):
         journeyman.ACQUISITIONS.register("bare", kit.rate_disagreement)
+
+
+class Half(ContinuousPrior):
+    """Lacks what makes it a prior."""
+
+    def log_density(self, theta):
+        return 0.0
+
+
+@pytest.mark.parametrize(
+    ("registry", "entry", "message"),
+    [
+        (PRIORS, dict, "a prior named 'foo' must have the methods of Prior, got dict without log_density, sample"),
+        (PRIORS, Half, "got Half without from_unconstrained, to_unconstrained, pull_back. Add them."),
+        (PRIORS, Normal(2), "a prior must be a class, got an instance of Normal as 'foo'. Give Normal itself."),
+        (EXPERTS, dict, "must have the methods of ExpertModel, got dict without log_policy, pull_back"),
+        (EXPERTS, Boltzmann(2.0), "an expert model must be a class, got an instance of Boltzmann"),
+        (WORLDS, 5, "a world named 'foo' must be a function of a seed, got 5. Write def"),
+        (WORLDS, lambda: None, "must be a function of a seed, got no parameters"),
+        (WORLDS, lambda size=3: None, "must be a function of a seed, got size as its first parameter"),
+        (WORLDS, lambda seed, size: None, "must have a default for each option, got none for size"),
+    ],
+)
+def test_registries_refuse_what_cannot_work(registry, entry, message):
+    with pytest.raises(InputError, match=message):
+        registry.register("foo", entry)
+    assert "foo" not in registry
+
+
+def test_an_acquisition_function_rates_kinds_of_queries_that_exist(kit):
+    with pytest.raises(InputError, match=r"kinds of an acquisition function must be one of .*got 'stat'. Did you mean"):
+        kit.Acquisition("a typing error", kit.rate_disagreement, kinds=("stat",))
+
+
+def test_a_world_goes_by_its_registered_name(kit):
+    WORLDS.register("hall", kit.corridor)
+    try:
+        assert make_world("hall", 1).name == "hall" and make_world("corridor", 1).name == "corridor"
+    finally:
+        WORLDS.unregister("hall")
+    assert make_world("random-grid", 0, size=3).name == "random-3x3"

@@ -14,7 +14,7 @@ from typing import Any
 
 from journeyman.acquisition import entropy, information, lookahead, pac, regret
 from journeyman.acquisition.scores import Rating, ScoringContext, checked_rating
-from journeyman.checks import check_options
+from journeyman.checks import check_options, one_of
 from journeyman.experts import KINDS
 from journeyman.inference.posterior import Posterior
 from journeyman.registry import Registry
@@ -47,6 +47,11 @@ class Acquisition:
     kinds: tuple[str, ...] = KINDS
     is_by_chance: bool = False
     renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the kinds of queries."""
+        for kind in self.kinds:
+            one_of(kind, KINDS, "each of the kinds of an acquisition function")
 
     @property
     def options(self) -> tuple[str, ...]:

@@ -102,7 +102,24 @@ class Boltzmann:
         return cls(record["beta"])
 
 
-EXPERTS: Registry[type[ExpertModel]] = Registry("an expert model", "journeyman.experts", type, {"boltzmann": Boltzmann})
+EXPERT_METHODS = ("log_policy", "pull_back", "assumption", "variants", "to_record", "from_record")
+
+
+def missing_methods(expert: object) -> list[str]:
+    """Return the names of what an object or a class lacks to be an expert model."""
+    return [name for name in EXPERT_METHODS if not callable(getattr(expert, name, None))]
+
+
+def _complaint(cls: type[Any]) -> str | None:
+    missing = missing_methods(cls)
+    if not missing:
+        return None
+    return f"must have the methods of ExpertModel, got {cls.__name__} without {', '.join(missing)}. Add them."
+
+
+EXPERTS: Registry[type[ExpertModel]] = Registry(
+    "an expert model", "journeyman.experts", type, {"boltzmann": Boltzmann}, _complaint
+)
 
 
 def as_expert_model(expert: Any) -> ExpertModel:
@@ -110,13 +127,10 @@ def as_expert_model(expert: Any) -> ExpertModel:
     if isinstance(expert, ExpertModel) and not isinstance(expert, type):
         return expert
     if hasattr(expert, "log_policy"):
-        missing = [name for name in EXPERT_METHODS if not callable(getattr(expert, name, None))]
+        missing = missing_methods(expert)
         name = expert.__name__ if isinstance(expert, type) else type(expert).__name__
         raise InputError(
             f"expert must be a number (beta) or an ExpertModel, got {name}"
             + (f" without {', '.join(missing)}. Add what is missing." if missing else ", the class. Make one of it.")
         )
     return Boltzmann(expert)
-
-
-EXPERT_METHODS = ("log_policy", "pull_back", "assumption", "variants", "to_record", "from_record")

@@ -11,6 +11,7 @@ from journeyman.problem import Problem
 from journeyman.problem_files.dynamics import dynamics_of, state_mask
 from journeyman.problem_files.rewards import prior_of, reward_model_of
 from journeyman.problem_files.tables import ROOT, TomlTable, read_toml
+from journeyman.registry import OUTSIDE
 
 TABLES = ("transitions", "states", "actions", "reward", "prior", "expert", "grid")
 KEYS = {
@@ -51,9 +52,10 @@ def load_problem(path: str | Path) -> Problem:
 
 def _expert(table: TomlTable) -> Any:
     """Return the rationality of a Boltzmann expert, or the model of another kind, made of the other keys."""
-    kind = table.choice("kind", tuple(EXPERTS), 'kind = "boltzmann"') if "kind" in table else "boltzmann"
+    kind = "boltzmann"
+    if "kind" in table:
+        kind = table.choice("kind", tuple(EXPERTS), 'kind = "boltzmann"', OUTSIDE)
     if kind == "boltzmann":
         table.check_keys(KEYS["expert"])
         return table.require("beta", "beta = 4.0, larger is closer to optimal")
-    with table.blamed("kind"):
-        return EXPERTS[kind].from_record({name: value for name, value in table.data.items() if name != "kind"})
+    return table.made(EXPERTS[kind], {name: value for name, value in table.data.items() if name != "kind"})

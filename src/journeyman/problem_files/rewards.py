@@ -8,6 +8,7 @@ import numpy as np
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
 from journeyman.problem_files.tables import NamedColumns, TomlTable, read_matrix, read_named_columns
+from journeyman.registry import OUTSIDE
 from journeyman.rewards import (
     PRIORS,
     Discrete,
@@ -105,11 +106,10 @@ def _read_arrays(path: Path, mdp: FiniteMDP) -> RewardModel:
 
 def prior_of(table: TomlTable, model: RewardModel, mdp: FiniteMDP) -> Prior:
     """Return the prior that the table describes, over the parameters of `model`."""
-    kind = table.choice("kind", tuple(PRIORS), 'kind = "normal"')
+    kind = table.choice("kind", tuple(PRIORS), 'kind = "normal"', OUTSIDE)
     if kind not in PRIOR_KEYS:
-        with table.blamed("kind"):
-            given = {name: value for name, value in table.data.items() if name != "kind"}
-            return PRIORS[kind].from_record({"num_parameters": model.num_parameters, **given})
+        given = {name: value for name, value in table.data.items() if name != "kind"}
+        return table.made(PRIORS[kind], {"num_parameters": model.num_parameters, **given})
     table.check_keys(PRIOR_KEYS[kind])
     if kind == "normal":
         mean, std = _per_parameter(table, "mean", model, 0.0), _per_parameter(table, "std", model)

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from journeyman.checks import suggestion
-from journeyman.errors import InputError
+from journeyman.checks import nearest, suggestion
+from journeyman.errors import InputError, JourneymanError
 from journeyman.mdp.rows import index_column
 from journeyman.types import FloatArray, IntArray
 
+T = TypeVar("T")
 ROOT = ""  # the table of the keys before any [table]
 
 
@@ -99,11 +100,11 @@ class TomlTable:
             raise InputError(f"{key} must be given in {self.title}, got none in {self.place()}. Example: {example}")
         return self.data[key]
 
-    def choice(self, key: str, known: tuple[str, ...], example: str) -> str:
-        """Return a word that must be one of the known ones."""
+    def choice(self, key: str, known: tuple[str, ...], example: str, advice: str = "") -> str:
+        """Return a word that must be one of the known ones; `advice` is for a word that is like none of them."""
         word = self.require(key, example)
         if word not in known:
-            hint = suggestion(word, known, otherwise=f"Example: {example}. Choose from")
+            hint = nearest(word, known) or f"Example: {example}. {advice}".rstrip()
             raise InputError(f"{key} must be one of {', '.join(known)}, got {word!r} at {self.place(key)}. {hint}")
         return str(word)
 
@@ -119,6 +120,21 @@ class TomlTable:
                 "It is looked for beside the problem file."
             )
         return path
+
+    def made(self, cls: type[T], record: dict[str, Any]) -> T:
+        """Return what a registered class makes of this table; whatever it raises is said with the place."""
+        keys = ", ".join(key for key in self.data if key != "kind") or "no keys"
+        with self.blamed("kind"):
+            try:
+                made: T = cls.from_record(record)  # type: ignore[attr-defined]
+            except JourneymanError:
+                raise
+            except Exception as error:  # the class is not ours, and may raise anything
+                raise InputError(
+                    f"{cls.__name__} must get keys that it can read, got {keys}, which failed with "
+                    f"{type(error).__name__}: {error}. Compare them with its from_record."
+                ) from error
+            return made
 
     @contextmanager
     def blamed(self, key: str | None = None) -> Iterator[None]:

@@ -4,7 +4,15 @@ from journeyman.registry import Registry
 from journeyman.rewards.continuous import MultivariateNormal, Normal, Uniform
 from journeyman.rewards.discrete import Discrete
 from journeyman.rewards.models import LinearFeatures, PerState, PerStateAction, RewardModel, Size
-from journeyman.rewards.priors import AffineMap, ContinuousPrior, DiscretePrior, Prior, continuous, has_atoms
+from journeyman.rewards.priors import (
+    AffineMap,
+    ContinuousPrior,
+    DiscretePrior,
+    Prior,
+    continuous,
+    has_atoms,
+    prior_complaint,
+)
 
 PRIORS: Registry[type[Prior]] = Registry(
     "a prior",
@@ -16,6 +24,7 @@ PRIORS: Registry[type[Prior]] = Registry(
         "multivariate_normal": MultivariateNormal,
         "discrete": Discrete,
     },
+    prior_complaint,
 )
 
 __all__ = [

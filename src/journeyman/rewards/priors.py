@@ -203,6 +203,18 @@ def missing_members(prior: object) -> list[str]:
     return [name for name in [*common, "to_record", "from_record", *more] if name not in known]
 
 
+def prior_complaint(cls: type[Any]) -> str | None:
+    """Say which methods a class of priors lacks; what else belongs to a prior, its instances may bring."""
+    names = ["log_density", "sample", "interval", "describe", "to_record", "from_record"]
+    if getattr(cls, "is_discrete", None) is False:
+        names += ["from_unconstrained", "to_unconstrained", "pull_back"]
+    undefined = getattr(cls, "__abstractmethods__", ())
+    missing = [name for name in names if name in undefined or not callable(getattr(cls, name, None))]
+    if not missing:
+        return None
+    return f"must have the methods of Prior, got {cls.__name__} without {', '.join(missing)}. Add them."
+
+
 def tails(level: float) -> tuple[float, float]:
     """Return the lower and upper tail of a central interval."""
     level = share(level, "level", "0.95 is usual.")

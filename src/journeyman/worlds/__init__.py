@@ -6,6 +6,7 @@ A world from outside is one more factory, `factory(seed, *, option=default, ...)
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from journeyman.checks import check_options, whole_number
@@ -16,6 +17,23 @@ from journeyman.worlds.gridworld import gridworld
 from journeyman.worlds.jail import jail
 from journeyman.worlds.random_grid import random_8x8, random_10x10, random_grid
 from journeyman.worlds.world import World
+
+
+def _complaint(factory: Any) -> str | None:
+    """Say what is wrong with the factory of a world from outside: what it can be called with."""
+    rule, advice = "must be a function of a seed", "Write def mine(seed=0, *, size=5): ... return World(...)."
+    try:
+        parameters = list(inspect.signature(factory).parameters.values())
+    except (TypeError, ValueError):
+        return f"{rule}, got {factory!r}. {advice}"
+    if not parameters or parameters[0].name != "seed" or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
+        first = f"{parameters[0].name} as its first parameter" if parameters else "no parameters"
+        return f"{rule}, got {first}. {advice}"
+    bare = [parameter.name for parameter in parameters[1:] if parameter.default is parameter.empty]
+    if bare:
+        return f"must have a default for each option, got none for {', '.join(bare)}. {advice}"
+    return None
+
 
 WORLDS: Registry[Callable[..., World]] = Registry(
     "a world",
@@ -31,11 +49,15 @@ WORLDS: Registry[Callable[..., World]] = Registry(
         "regret-eig-trap": regret_eig_trap,
         "bandit": bandit,
     },
+    _complaint,
 )
 
 
 def make_world(name: str, seed: int = 0, **options: Any) -> World:
-    """Return world `name` with its truth drawn from the prior by `seed`; options as in its factory."""
+    """Return world `name` with its truth drawn from the prior by `seed`; options as in its factory.
+
+    A world from outside has the name that it is registered by.
+    """
     factory = WORLDS.find(name)
     check_options(options, world_options(name), f"world {name!r}")
     world = factory(whole_number(seed, "seed", 0), **options)
@@ -43,7 +65,8 @@ def make_world(name: str, seed: int = 0, **options: Any) -> World:
         raise InputError(
             f"the factory of world {name!r} must return a World, got {type(world).__name__}. Make one with World(...)."
         )
-    return world
+    # the package's own tell their size: random-grid makes random-6x6
+    return world if name in WORLDS.builtin or world.name == name else replace(world, name=name)
 
 
 def world_options(name: str) -> dict[str, Any]:
