@@ -85,6 +85,27 @@ def test_running_again_continues(run, tmp_path):
     assert (parts / "history.csv").read_text().startswith(kept)  # what was written stays, times included
 
 
+def test_it_says_why_it_ended(run, tmp_path):
+    _, text, _ = run(*SMALL, "--steps", 3, "--no-stop", "--out", tmp_path)
+    assert "\n3 answers; whether the goal is reached was not looked at: it was told not to stop there" in text
+    for stop in ("--no-stop", "--stop"):
+        code, text, _ = run(*SMALL, "--steps", 2, stop, "--out", tmp_path)
+        assert code == 0
+        assert "\nThere were 3 answers already, so --steps 2 asks for no more.\n" in text
+    with Study.open(tmp_path / "run.study", num_threads=1) as study:
+        study.ask()
+    _, text, _ = run(*SMALL, "--steps", 3, "--out", tmp_path)
+    assert "\n3 answers; whether the goal is reached was not looked at: a question still waits.\n" in text
+
+
+def test_the_scope_is_kept(run, tmp_path):
+    arguments = (*SMALL, "--acquisition", "random", "--steps", 1, "--out", tmp_path)
+    code, text, _ = run(*arguments, "--scope", "every_state", "--json")
+    assert code == 0 and json.loads(text)["spec"]["scope"] == "every_state"
+    code, _, err = run(*arguments)
+    assert code == 1 and "got scope = 'initial' where" in err
+
+
 def test_a_run_that_was_cut_off_continues(run, tmp_path):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     for folder in (whole, cut):

@@ -39,6 +39,16 @@ def test_every_function_as_json(run, name):
     assert best == max(score for score in record["scores"] if score is not None)
 
 
+@pytest.mark.parametrize("ask", ["random", "best"])
+def test_options_of_the_inference_method(run, ask):
+    arguments = ("scores", *SMALL, "--acquisition", "reward_eig", "--ask", ask, "--json")
+    few, many = (run(*arguments, "--inference-set", f"num_particles={n}") for n in (100, 400))
+    assert few[0] == many[0] == 0
+    assert json.loads(few[1])["scores"] != json.loads(many[1])["scores"]
+    code, _, err = run(*arguments, "--inference-set", "particles=100")
+    assert code == 1 and "Did you mean 'num_particles'?" in err
+
+
 def test_seeds_repeat_and_differ(run):
     arguments = ("scores", *SMALL, "--acquisition", "reward_eig", "--json", "--seed")
     first, again, other = (run(*arguments, seed)[1] for seed in ("1", "1", "2"))

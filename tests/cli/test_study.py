@@ -67,6 +67,14 @@ def test_the_main_job(study, run, succeed):
     assert json.loads(out)["is_confirmed"] is False
 
 
+def test_options_of_the_acquisition_function_are_kept(succeed, run):
+    options = "--acquisition pac_eig --acquisition-set components=joint --acquisition-set edges=0,1"
+    made = succeed(f"study new a.study --world lopes-two-state --inference enumerate {options} --json")
+    assert made["settings"]["acquisition_options"] == {"components": "joint", "edges": [0.0, 1.0]}
+    code, _, err = run("study new b.study --world jail --acquisition-set edge=1")
+    assert code == 1 and "Did you mean 'edges'?" in err
+
+
 def test_a_certificate_that_holds_has_exit_code_0(run, succeed):
     succeed("study new a.study --world lopes-two-state --inference enumerate --epsilon 5")
     code, out, err = run("study certify a.study")

@@ -58,6 +58,9 @@ Length = Annotated[
 ]
 Epsilon = Annotated[float, typer.Option("--epsilon", help="Regret that is too much, in units of the reward.")]
 Delta = Annotated[float, typer.Option("--delta", help="Chance of it that is acceptable.")]
+Scope = Annotated[
+    str, typer.Option("--scope", metavar="SCOPE", help="initial, or every_state: a guarantee wherever one starts.")
+]
 Goal = Annotated[str, typer.Option("--goal", help="policy: a certified policy; reward: to know the reward itself.")]
 Picture = Annotated[
     Path | None, typer.Option("--png", metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")

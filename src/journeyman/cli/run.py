@@ -44,6 +44,7 @@ def run(
     length: opt.Length = None,
     epsilon: opt.Epsilon = 0.1,
     delta: opt.Delta = 0.1,
+    scope: opt.Scope = "initial",
     goal: opt.Goal = "policy",
     seed: Annotated[int, typer.Option(help="Of the world, of the expert's noise, and of the learner.")] = 0,
     world_set: opt.WorldOptions = None,
@@ -72,6 +73,7 @@ def run(
         inference_options=opt.parse_settings(inference_set),
         epsilon=epsilon,
         delta=delta,
+        scope=scope,
         kind=kind,
         length=opt.trajectory_length(instance, kind, length),
         goal=goal,
@@ -94,7 +96,7 @@ def run(
                 source = {"world": world, "world_options": options, "problem": problem and str(problem)}
                 opt.print_json({"out": str(out), "spec": {**source, "batch": batch, **chosen.to_record()}} | record)
             else:
-                print_result(result, record, out)
+                print_result(result, record, out, ending(result, steps, stop=stop))
 
 
 def opened_run(folder: Path, problem: "Problem", settings: "LearnerSettings", num_threads: int | None) -> "Study":
@@ -171,7 +173,24 @@ def result_record(instance: "World", result: "Simulation") -> dict[str, Any]:
     }
 
 
-def print_result(result: "Simulation", record: dict[str, Any], out: Path) -> None:
+def ending(result: "Simulation", steps: int, *, stop: bool) -> str:
+    """Say why a run has ended, and whether the goal was reached if that was looked at."""
+    from journeyman.wording import counted
+
+    answered = sum(event.name == "tell" for event in result.learner.events)
+    answers = counted(answered, "answer")
+    if result.is_finished:
+        return f"{answers}; the goal was reached."
+    if answered > steps:
+        were = "was" if answered == 1 else "were"
+        return f"There {were} {answers} already, so --steps {steps} asks for no more."
+    if result.is_finished is False:
+        return f"{answers}; the goal was not reached."
+    reason = "a question still waits" if stop else "it was told not to stop there (--no-stop)"
+    return f"{answers}; whether the goal is reached was not looked at: {reason}."
+
+
+def print_result(result: "Simulation", record: dict[str, Any], out: Path, ended: str) -> None:
     """Print the certificate in words, and what the simulation knows besides."""
     typer.echo(result.certificate.text())
     typer.echo("")
@@ -181,8 +200,7 @@ def print_result(result: "Simulation", record: dict[str, Any], out: Path) -> Non
             f"The widest {result.learner.settings.goal_options.get('level', 0.95):.0%} interval of the reward's "
             f"parameters is {known.widths.max():.3g}; the best next answer would tell {known.information:.3g} nats."
         )
-    ending = {True: "the goal was reached", False: "the goal was not reached", None: "nobody asked whether to stop"}
-    typer.echo(f"{record['num_steps']} answers; {ending[result.is_finished]}.")
+    typer.echo(ended)
     typer.echo(f"True regret of the apprentice, which the learner does not know: {record['true_regret']:.4g}.")
     for warning in dict.fromkeys(w for step in result.history[-1:] for w in step.warnings):
         typer.echo(f"Warning: {warning}", err=True)

@@ -40,6 +40,7 @@ def scores(
     length: opt.Length = None,
     epsilon: opt.Epsilon = 0.1,
     inference: opt.Inference = "smc",
+    inference_set: opt.InferenceOptions = None,
     world_set: opt.WorldOptions = None,
     acquisition_set: opt.AcquisitionOptions = None,
     png: opt.Picture = None,
@@ -50,23 +51,26 @@ def scores(
     from journeyman.acquisition import score
     from journeyman.acquisition.registry import check_acquisition_options
     from journeyman.checks import one_of
-    from journeyman.inference import infer
+    from journeyman.inference import INFERENCE, infer
     from journeyman.report.scores import ScoreMap, score_figure, score_record
     from journeyman.worlds import make_world
 
-    chosen = opt.parse_scoring_options(acquisition_set)
+    chosen, sampling = opt.parse_scoring_options(acquisition_set), opt.parse_settings(inference_set)
     check_acquisition_options(acquisition, chosen)
+    INFERENCE.find(inference).check_options(sampling, f"inference {inference!r}")
     opt.check_picture(png)
     one_of(ask, ASKERS, "ask", "Leave it out for 'random'.")
     world = make_world(name, seed, **opt.parse_options(name, world_set))
     steps = opt.trajectory_length(world, kind, length)
     rating: dict[str, Any] = {"kind": kind, "length": steps, "epsilon": epsilon, "seed": seed, "num_threads": threads}
     if ask == "best":
-        learner = ask_where_best(world, demonstrations, acquisition, inference, rating, chosen)
+        learner = ask_where_best(world, demonstrations, acquisition, chosen, inference, sampling, rating)
         answers, posterior = learner.demonstrations, learner.posterior()
     else:
         answers, is_shown = ask_at_random(world, demonstrations, seed, kind=kind, length=length), sys.stderr.isatty()
-        posterior = infer(world.problem, answers, inference, seed=seed, num_threads=threads, progress=is_shown)
+        posterior = infer(
+            world.problem, answers, inference, seed=seed, num_threads=threads, progress=is_shown, **sampling
+        )
     asked_by = acquisition if ask == "best" else "chance"
     found = ScoreMap(world, answers, posterior, score(posterior, acquisition, **rating, **chosen), asked_by)
     if as_json:
@@ -81,7 +85,13 @@ def scores(
 
 
 def ask_where_best(
-    world: "World", count: int, acquisition: str, inference: str, rating: dict[str, Any], options: dict[str, Any]
+    world: "World",
+    count: int,
+    acquisition: str,
+    acquisition_options: dict[str, Any],
+    inference: str,
+    inference_options: dict[str, Any],
+    rating: dict[str, Any],
 ) -> "ActiveLearner":
     """Return a learner that was told `count` answers at states that the function itself chose."""
     from journeyman.checks import whole_number
@@ -89,7 +99,12 @@ def ask_where_best(
 
     whole_number(count, "the number of demonstrations", 0, "0 shows the prior.")
     learner = ActiveLearner(
-        world.problem, acquisition=acquisition, acquisition_options=options, inference=inference, **rating
+        world.problem,
+        acquisition=acquisition,
+        acquisition_options=acquisition_options,
+        inference=inference,
+        inference_options=inference_options,
+        **rating,
     )
     for _ in answered_steps(learner, world.expert, steps=count):
         pass

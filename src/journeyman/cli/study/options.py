@@ -59,11 +59,12 @@ def new(
     world: opt.WorldChoice = None,
     world_set: opt.WorldOptions = None,
     acquisition: opt.Acquisition = None,
+    acquisition_set: opt.AcquisitionOptions = None,
     inference: opt.Inference = "smc",
     inference_set: opt.InferenceOptions = None,
     epsilon: opt.Epsilon = 0.1,
     delta: opt.Delta = 0.1,
-    scope: Annotated[str, typer.Option(help="initial, or every_state: a guarantee wherever one starts.")] = "initial",
+    scope: opt.Scope = "initial",
     kind: opt.Kind = "state",
     length: Annotated[int | None, typer.Option(metavar="L", help="Most steps of a trajectory.")] = None,
     goal: opt.Goal = "policy",
@@ -74,7 +75,8 @@ def new(
     from journeyman.study import Study
 
     chosen: dict[str, Any] = dict(
-        acquisition=acquisition, inference=inference, inference_options=opt.parse_settings(inference_set),
+        acquisition=acquisition, acquisition_options=opt.parse_scoring_options(acquisition_set),
+        inference=inference, inference_options=opt.parse_settings(inference_set),
         epsilon=epsilon, delta=delta, scope=scope, kind=kind, length=length, goal=goal, seed=seed,
     )  # fmt: skip
     with Study.create(file, opt.chosen_world(world, problem, world_set, seed).problem, **chosen) as study:
