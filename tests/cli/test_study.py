@@ -100,6 +100,16 @@ def test_questions_answers_and_second_thoughts(study, run, succeed):
     assert "1 older question still waits: journeyman study status my.study" in succeed("study ask my.study")
 
 
+def test_advice_about_an_answered_question_is_a_command(study, run, succeed):
+    succeed("study ask my.study")
+    succeed("study tell my.study 0 right")
+    for line in ("study tell my.study 0 left", "study fail my.study 0", "study abandon my.study 0"):
+        code, _, err = run(line)
+        assert code == 1
+        assert "`journeyman study undo my.study 0`." in err and "undo(" not in err
+    succeed("study undo my.study 0")
+
+
 def test_trajectories_are_told_step_by_step(succeed, run):
     succeed("init")
     new = "study new t.study --problem problem.toml --kind trajectory --length 3 --inference-set num_particles=100"

@@ -44,6 +44,21 @@ def test_list_as_json(run):
     assert entries["bandit"]["has_grid"] is False
 
 
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_broken_world_does_not_hide_the_others(run, form):
+    def broken(seed):
+        raise RuntimeError("its map is gone")
+
+    WORLDS.register("broken", broken)
+    try:
+        code, out, err = run("worlds", *form)
+    finally:
+        WORLDS.unregister("broken")
+    assert code == 0
+    assert err.startswith("World 'broken' is left out, since it could not be made: RuntimeError: its map is gone. ")
+    assert "broken" not in out and all(name in out for name in WORLDS)
+
+
 def test_show_draws(run):
     code, out, err = run("worlds", "show", "jail", "--seed", "3")
     assert (code, err) == (0, "")

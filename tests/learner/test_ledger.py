@@ -89,7 +89,7 @@ def test_mistakes_are_named(ledger, make_event, message):
 @pytest.mark.parametrize(
     ("close", "message"),
     [
-        (tell_event, r"which is done. To correct it, undo\(1\) first"),
+        (tell_event, r"which is done. To correct it, take it back first: undo\(1\)"),
         (fail_event, r"which is done. Take its answer back first: undo\(1\)"),
         (abandon_event, r"which is done. Take its answer back first: undo\(1\)"),
     ],

@@ -40,11 +40,22 @@ def list_worlds(context: typer.Context, as_json: opt.AsJson = False) -> None:
     from journeyman.report.world.summary import world_entries
     from journeyman.report.world.terminal import print_worlds
 
+    entries = world_entries(name_broken_world)
     if as_json:
-        opt.print_json(world_entries())
+        opt.print_json(entries)
     else:
-        print_worlds(Console(), world_entries())
+        print_worlds(Console(), entries)
         typer.echo("Look at one: journeyman worlds show jail --seed 3")
+
+
+def name_broken_world(name: str, error: Exception) -> None:
+    """Say on the error stream which world cannot be listed, and why."""
+    reason = f"{type(error).__name__}: {error}".rstrip(".: ")
+    typer.echo(
+        f"World {name!r} is left out, since it could not be made: {reason}. Repair the package or module that "
+        "registers it, or remove it.",
+        err=True,
+    )
 
 
 @app.command(help=SHOW_HELP, epilog=SHOW_EPILOG)

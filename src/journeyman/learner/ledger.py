@@ -19,7 +19,8 @@ from journeyman.problem import Problem
 Answer = Demonstration | int | str  # an action of a state query may be given by number or label
 ATTACHED = "attached-"  # before the number of an answer that was never asked for
 ADVICE_FOR_STATUS = {
-    "done": "To correct it, undo({id}) first and attach the right one; for a second answer in this state, attach it",
+    "done": "To correct it, take it back first: undo({id}). Then attach the right one; a second answer in this state "
+    "is attached too",
     "failed": "It was reported as failed: attach the answer instead, or ask again",
     "undone": "Its answer was taken back: attach the right one, or ask again",
     "abandoned": "It was abandoned: attach the answer instead",

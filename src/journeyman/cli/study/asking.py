@@ -3,7 +3,9 @@
 A typed answer is an action, or STATE:ACTION for every step; by label or by number.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from journeyman.demonstrations import Demonstration
     from journeyman.learner import Query
     from journeyman.mdp import FiniteMDP
+    from journeyman.study import Study
 
 ASK_HELP = """Choose what to ask the expert next, and keep the question until it is answered.
 
@@ -32,6 +35,19 @@ ATTACH_HELP = """Add a demonstration that was never asked for; many of them at o
 QueryId = Annotated[int, typer.Argument(metavar="QUERY", help="Number of the question.")]
 FinalState = Annotated[str | None, typer.Option("--final", metavar="STATE", help="State after the last action.")]
 Ended = Annotated[str | None, typer.Option(metavar="HOW", help="terminated, or truncated by a limit.")]
+
+
+@contextmanager
+def opened_to_change(file: Path) -> Iterator["Study"]:
+    """Open a study; advice to call `undo` in Python is given as the command that does the same."""
+    from journeyman.study import Study
+
+    with Study.open(file) as study:
+        try:
+            yield study
+        except InputError as error:
+            advice = re.sub(r"\bundo\((\d+)\)", lambda call: f"`journeyman study undo {file} {call[1]}`", str(error))
+            raise InputError(advice) from error
 
 
 @app.command(
@@ -78,9 +94,7 @@ def tell(
     as_json: AsJson = False,
 ) -> None:
     """Store the answer."""
-    from journeyman.study import Study
-
-    with Study.open(file) as study:
+    with opened_to_change(file) as study:
         asked = study.ledger.find(query)
         study.tell(asked, parse_answer(study.problem.mdp, asked, answer, final, ended), annotator=by)
         count = len(study.demonstrations)
@@ -111,9 +125,7 @@ def attach(
 
 def change(file: Path, name: str, what: Any, as_json: bool, words: str) -> None:
     """Do something to a study that needs no more than a name for it, and say so."""
-    from journeyman.study import Study
-
-    with Study.open(file) as study:
+    with opened_to_change(file) as study:
         getattr(study, name)(what)
         record = study.overview().to_record()
     say(as_json, record, words)

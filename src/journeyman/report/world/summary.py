@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,20 @@ from journeyman.worlds import WORLDS, World, make_world, world_options
 TIE_TOLERANCE = 1e-9
 
 
-def world_entries() -> list[dict[str, Any]]:
-    """Return what each world of `WORLDS` is like with its default options, in their order, as plain data for JSON."""
-    return [_world_entry(name) for name in WORLDS]
+def world_entries(on_failure: Callable[[str, Exception], None] | None = None) -> list[dict[str, Any]]:
+    """Return what each world of `WORLDS` is like with its default options, in their order, as plain data for JSON.
+
+    A world that cannot be made is left out and given to `on_failure` by name with its error, which is raised without.
+    """
+    entries = []
+    for name in WORLDS:
+        try:
+            entries.append(_world_entry(name))
+        except Exception as error:  # a factory from outside may raise anything
+            if on_failure is None:
+                raise
+            on_failure(name, error)
+    return entries
 
 
 def _world_entry(name: str) -> dict[str, Any]:
