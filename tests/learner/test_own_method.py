@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from learner.small import grid_world, keys, told
 
+from journeyman.errors import InputError
 from journeyman.inference import INFERENCE, Incremental, Method, Snapshot, infer
 from journeyman.learner import ActiveLearner
 
@@ -71,3 +72,34 @@ def test_an_incremental_one_goes_on_from_its_snapshot():
 
 def test_infer_takes_it_too():
     assert infer(grid_world().problem, (), "own", num_draws=110).num_samples == 110
+
+
+@pytest.mark.parametrize(
+    ("infer_fn", "message"),
+    [
+        (lambda problem, counts: None, r"must take the keywords seed, .*got <lambda> without seed, num_threads, prog"),
+        (lambda problem, counts, *, seed, num_threads: None, r"without progress\. Add what is missing"),
+        (5, r"infer_fn must be a function, got 5"),
+    ],
+)
+def test_a_method_that_cannot_be_called_is_refused_when_it_is_made(infer_fn, message):
+    with pytest.raises(InputError, match=message):
+        Method("mine", infer_fn)
+
+
+def test_a_method_may_take_any_keywords():
+    assert Method("mine", lambda problem, counts, **options: None).options == ()
+
+
+@pytest.mark.parametrize("incremental", [None, COUNTING.incremental._replace(posterior_fn=lambda state: [1.0])])
+def test_a_method_that_gives_no_posterior_is_named(incremental):
+    INFERENCE.register("listing", Method("mine", lambda problem, counts, **options: [1.0], incremental=incremental))
+    try:
+        problem = grid_world().problem
+        message = r"inference method 'listing' must give a Posterior, got list\. Make one"
+        with pytest.raises(InputError, match=message):
+            infer(problem, method="listing")
+        with pytest.raises(InputError, match=message):
+            ActiveLearner(problem, inference="listing", epsilon=1.0, delta=0.1).posterior()
+    finally:
+        INFERENCE.unregister("listing")

@@ -89,6 +89,22 @@ class Method:
     test_options: Mapping[str, Any] = field(default_factory=dict)
     retired: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Check that infer_fn takes what every method is given."""
+        try:
+            parameters = inspect.signature(self.infer_fn).parameters
+        except (TypeError, ValueError):
+            raise InputError(f"infer_fn must be a function, got {self.infer_fn!r}. Write one in Python.") from None
+        kinds = {one.kind for one in parameters.values()}
+        taken = {name for name, one in parameters.items() if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)}
+        missing = [name for name in SHARED_OPTIONS if name not in taken]
+        if missing and inspect.Parameter.VAR_KEYWORD not in kinds:
+            name = getattr(self.infer_fn, "__name__", repr(self.infer_fn))
+            raise InputError(
+                f"infer_fn must take the keywords {', '.join(SHARED_OPTIONS)}, got {name} without "
+                f"{', '.join(missing)}. Add what is missing, even if it is not used."
+            )
+
     @cached_property
     def defaults(self) -> dict[str, Any]:
         """Options of the method with their defaults."""
@@ -210,4 +226,15 @@ def infer(
     reason = chosen.refusal_fn(problem)
     if reason is not None:
         raise UnsupportedError(reason)
-    return chosen.infer_fn(problem, counts, seed=seed, num_threads=num_threads, progress=progress, **options)
+    found = chosen.infer_fn(problem, counts, seed=seed, num_threads=num_threads, progress=progress, **options)
+    return checked_posterior(found, method)
+
+
+def checked_posterior(found: Any, method: str) -> Posterior:
+    """Return what a method gave, or say that it is no posterior."""
+    if not isinstance(found, Posterior):
+        raise InputError(
+            f"inference method {method!r} must give a Posterior, got {type(found).__name__}. "
+            "Make one with Posterior(problem, counts, theta, weights, values, ...)."
+        )
+    return found

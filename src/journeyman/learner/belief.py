@@ -11,6 +11,7 @@ from typing import Any
 
 from journeyman.demonstrations import Demonstration, action_counts
 from journeyman.inference import Snapshot, infer
+from journeyman.inference.methods import Incremental, checked_posterior
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.records import BEFORE
 from journeyman.learner.settings import POSTERIOR, LearnerSettings
@@ -33,7 +34,7 @@ def first_belief(problem: Problem, settings: LearnerSettings, num_threads: int |
         return inferred_belief(problem, settings, BEFORE, (), num_threads)
     options = settings.sized_options
     state = incremental.start_fn(problem, seed=settings.seed, num_threads=num_threads, **options)
-    return Belief(BEFORE, incremental.posterior_fn(state), state)
+    return _kept_belief(settings, incremental, BEFORE, state)
 
 
 def inferred_belief(
@@ -72,7 +73,7 @@ def updated_belief(
     assert belief is not None
     counts = action_counts(demonstrations, problem.mdp.num_states, problem.mdp.num_actions)  # checked when they came
     state = incremental.advance_fn(belief.state, counts, num_threads=num_threads)
-    return Belief(event_number, incremental.posterior_fn(state), state)
+    return _kept_belief(settings, incremental, event_number, state)
 
 
 def belief_to_snapshot(settings: LearnerSettings, belief: Belief | None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -92,4 +93,8 @@ def belief_from_snapshot(problem: Problem, settings: LearnerSettings, snapshot: 
     arrays = {name: value for name, value in snapshot.items() if name != "state"}
     kept, options = Snapshot(facts["belief"], arrays), settings.sized_options
     state = incremental.from_snapshot_fn(problem, kept, seed=settings.seed, **options)
-    return Belief(int(facts["belief_event"]), incremental.posterior_fn(state), state)
+    return _kept_belief(settings, incremental, int(facts["belief_event"]), state)
+
+
+def _kept_belief(settings: LearnerSettings, incremental: Incremental, event_number: int, state: Any) -> Belief:
+    return Belief(event_number, checked_posterior(incremental.posterior_fn(state), settings.inference), state)
