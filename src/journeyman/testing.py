@@ -2,15 +2,19 @@
 
     from journeyman.testing import check_prior, check_expert_model
 
-Each raises an AssertionError or an InputError that names the part that is wrong, and returns nothing. Put one line per
-model into your tests.
+Each raises an AssertionError of one line that names the part that is wrong, and returns nothing. Put one line per model
+into your tests.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from journeyman.errors import InputError
 from journeyman.experts import ExpertModel
+from journeyman.experts.models import missing_methods
 from journeyman.rewards import Prior, has_atoms
 from journeyman.rewards.agreement import check_agreement, check_atoms, check_sample, trusted_affine_map
 from journeyman.rewards.priors import continuous, missing_members
@@ -42,23 +46,28 @@ def check_prior(prior: Prior, *, is_stored: bool = True) -> None:
     if has_atoms(prior):
         assert prior.atoms.shape == (len(prior.weights), size), "atoms must be [K, D], with one weight each"
         assert abs(float(prior.weights.sum()) - 1.0) < 1e-9, "weights must sum to one"
-        check_atoms(prior)
+        with _asserted():
+            check_atoms(prior)
     else:
         _check_map(prior)
     if is_stored:
         again = type(prior).from_record(prior.to_record())
-        np.testing.assert_array_equal(again.log_density(draws), prior.log_density(draws), "from_record(to_record())")
+        _assert_close(
+            again.log_density(draws), prior.log_density(draws), "from_record(to_record()) must give the same prior", 0.0
+        )
 
 
 def _check_map(prior: Prior) -> None:
     known = continuous(prior)
     z = np.random.default_rng(4).standard_normal((NUM_POINTS, known.num_parameters))
-    check_agreement(known)
+    with _asserted():
+        check_agreement(known)
     theta = known.from_unconstrained(z)
-    np.testing.assert_allclose(known.to_unconstrained(theta), z, rtol=1e-6, atol=1e-6, err_msg="to_unconstrained")
-    np.testing.assert_allclose(known.from_unconstrained(z[0]), theta[0], rtol=1e-12, err_msg="one point [D]")
-    check_sample(known)
-    trusted_affine_map(prior)
+    _assert_close(known.to_unconstrained(theta), z, "to_unconstrained must undo from_unconstrained", 1e-6, 1e-6)
+    _assert_close(known.from_unconstrained(z[0]), theta[0], "from_unconstrained must take one point [D]", 1e-12)
+    with _asserted():
+        check_sample(known)
+        trusted_affine_map(prior)
 
 
 def check_expert_model(model: ExpertModel, *, is_stored: bool = True) -> None:
@@ -69,6 +78,8 @@ def check_expert_model(model: ExpertModel, *, is_stored: bool = True) -> None:
     is_stored
         Whether to_record and from_record must give the same model back.
     """
+    missing = missing_methods(model)
+    assert not missing, f"{type(model).__name__} lacks {', '.join(missing)}"
     rng = np.random.default_rng(5)
     q = 2.0 * rng.standard_normal((NUM_POINTS, 3, 4))
     q[:, 1, 2:] = -np.inf  # actions that do not exist
@@ -76,22 +87,19 @@ def check_expert_model(model: ExpertModel, *, is_stored: bool = True) -> None:
     log_policy = np.asarray(model.log_policy(q))
     assert log_policy.shape == q.shape, "log_policy must keep the shape of q"
     assert np.isneginf(log_policy[~exists]).all(), "log_policy must be minus infinity where an action does not exist"
-    np.testing.assert_allclose(np.exp(log_policy).sum(axis=-1), 1.0, rtol=1e-9, err_msg="chances must sum to one")
-    shifted = np.where(exists, q + 7.0, q)
-    np.testing.assert_allclose(
-        np.exp(model.log_policy(shifted)),
-        np.exp(log_policy),
-        atol=1e-9,
-        err_msg="a shift of all values must not matter",
-    )
-    np.testing.assert_allclose(model.log_policy(q[0, 0]), log_policy[0, 0], rtol=1e-12, err_msg="one state [A]")
+    chances = np.exp(log_policy)
+    totals = chances.sum(axis=-1)
+    _assert_close(totals, np.ones(totals.shape), "chances of log_policy must sum to one", 1e-9)
+    shifted = np.exp(model.log_policy(np.where(exists, q + 7.0, q)))
+    _assert_close(shifted, chances, "log_policy must not change when all values are shifted", 1e-7, 1e-9)
+    _assert_close(model.log_policy(q[0, 0]), log_policy[0, 0], "log_policy must take values [A] of one state", 1e-12)
     _check_slopes(model, rng, q, exists)
     assert isinstance(model.assumption(), str) and model.assumption(), "assumption must give words"
     for label, variant in model.variants():
         assert isinstance(label, str) and isinstance(variant, ExpertModel), "variants must be (label, model) pairs"
     if is_stored:
         again = type(model).from_record(model.to_record())
-        np.testing.assert_array_equal(again.log_policy(q), log_policy, "from_record(to_record())")
+        _assert_close(again.log_policy(q), log_policy, "from_record(to_record()) must give the same model", 0.0)
 
 
 def _check_slopes(model: ExpertModel, rng: np.random.Generator, q: Any, exists: Any) -> None:
@@ -107,6 +115,23 @@ def _check_slopes(model: ExpertModel, rng: np.random.Generator, q: Any, exists: 
     assert pulled.shape == q.shape and (pulled[~exists] == 0.0).all(), "pull_back must be 0 where no action exists"
     found = (direction * pulled).sum(axis=(1, 2))
     expected = (total(STEP) - total(-STEP)) / (2.0 * STEP)
-    np.testing.assert_allclose(
-        found, expected, rtol=1e-4, atol=1e-4, err_msg="pull_back is not the slope of log_policy"
-    )
+    _assert_close(found, expected, "pull_back must be the slope of log_policy", 1e-4, 1e-4)
+
+
+def _assert_close(found: Any, expected: Any, rule: str, rtol: float, atol: float = 0.0) -> None:
+    """Raise an AssertionError of one line unless two arrays have one shape and nearly the same numbers."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert found.shape == expected.shape, f"{rule}, got shape {found.shape} instead of {expected.shape}"
+    wrong = ~np.isclose(found, expected, rtol=rtol, atol=atol)
+    if wrong.any():
+        place = tuple(int(index) for index in np.argwhere(wrong)[0])
+        raise AssertionError(f"{rule}, got {found[place]:.9g} instead of {expected[place]:.9g}")
+
+
+@contextmanager
+def _asserted() -> Iterator[None]:
+    """Raise what inference refuses as an AssertionError, as all that is found here."""
+    try:
+        yield
+    except InputError as error:
+        raise AssertionError(str(error)) from None

@@ -25,8 +25,39 @@ def test_a_wrong_slope_is_found():
         def pull_back(self, q, gradient):
             return Boltzmann(self.beta).pull_back(q, gradient)
 
-    with pytest.raises(AssertionError, match="pull_back is not the slope of log_policy"):
+    with pytest.raises(AssertionError, match=r"^pull_back must be the slope of log_policy, got .* instead of [-\d.]+$"):
         check_expert_model(Wrong())
+
+
+def test_each_part_that_is_wrong_is_named_in_one_line():
+    class NoTotal(Lapsing):
+        def log_policy(self, q):
+            return super().log_policy(q) - 0.5
+
+    class Shifting(Lapsing):
+        def log_policy(self, q):
+            return Boltzmann(abs(q.flat[0])).log_policy(q)
+
+    class Flat(Lapsing):
+        def log_policy(self, q):
+            return super().log_policy(q).reshape(-1, q.shape[-1]) if q.ndim == 1 else super().log_policy(q)
+
+    class Forgetful(Lapsing):
+        @classmethod
+        def from_record(cls, record):
+            return cls(lapse=0.5)
+
+    parts = {
+        NoTotal: "^chances of log_policy must sum to one, got 0.60653066 instead of 1$",
+        Shifting: "^log_policy must not change when all values are shifted, got",
+        Flat: r"^log_policy must take values \[A\] of one state, got shape \(1, 4\) instead of \(4,\)$",
+        Forgetful: r"^from_record\(to_record\(\)\) must give the same model, got",
+        dict: "^dict lacks log_policy, pull_back, assumption, variants, to_record, from_record$",
+    }
+    for cls, message in parts.items():
+        with pytest.raises(AssertionError, match=message) as raised:
+            check_expert_model(cls())
+        assert "\n" not in str(raised.value)
 
 
 def test_a_number_is_the_beta_of_a_boltzmann_expert():
