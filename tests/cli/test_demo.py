@@ -12,7 +12,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from journeyman.cli import app as cli
-from journeyman.cli.demo import NEXT_STEPS, Progress, demo
+from journeyman.cli.demo import NEXT_STEPS, TurnTable, demo
 from journeyman.errors import InputError
 from journeyman.learner import StepRecord
 from journeyman.report.learning.comparison import Turn
@@ -73,7 +73,7 @@ def test_a_terminal_gets_one_table_that_grows():
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=80)
     belief = StepRecord(-1, "start", (), None, None, 0, None, None, 0.7, 4.8, 0.0, None)
-    with Progress(console, ["one", "two"]) as progress:
+    with TurnTable(console, ["one", "two"]) as progress:
         progress.show(Turn("one", 0, None, belief, 4.0, False))
         progress.show(Turn("one", 1, 21, replace(belief, failure_chance=0.001, expected_regret=0.5), 0.4, True))
         table = progress.table()

@@ -63,7 +63,7 @@ def demo(
         for name, key in LEARNERS.items()
     }
     introduce(console)
-    with Progress(console, list(learners)) as progress:
+    with TurnTable(console, list(learners)) as progress:
         comparison = compare(world, learners, min(steps, 5) if quick else steps, on_turn=progress.show)
     conclude(console, comparison)
     write_results(comparison, folder)
@@ -82,7 +82,7 @@ def introduce(console: "Console") -> None:
     )
 
 
-class Progress:
+class TurnTable:
     """Shows the turns: a table that grows in a terminal, else a line per turn."""
 
     def __init__(self, console: "Console", names: list[str]) -> None:
@@ -92,7 +92,7 @@ class Progress:
         self.turns: list[Turn] = []
         self.live = Live(console=console, get_renderable=self.table) if console.is_terminal else None
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "TurnTable":
         if self.live is not None:
             self.live.start()
         return self

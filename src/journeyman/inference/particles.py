@@ -143,7 +143,7 @@ def rejuvenated(particles: Particles, log_weights: FloatArray, change: FloatArra
     stretch = coarse(np.sqrt(max(np.sqrt(variance) - 1.0, 0.0)) * direction)
     direction = direction / scales
     ancestors = systematic_resample(rng, weights, settings.num_chains)
-    chains = Chains(
+    chains = MovingChains(
         target,
         scales,
         stretch,
@@ -203,7 +203,7 @@ def _adjusted_length(num_leapfrog: float, move_correlation: float, settings: SMC
     return num_leapfrog
 
 
-class Chains(NamedTuple):
+class MovingChains(NamedTuple):
     """Where M chains stand: positions `[M, D]`, values and policies `[M, S]`; scales, stretch `[D]` of their moves."""
 
     target: Target | GeneralTarget
@@ -218,13 +218,13 @@ class Chains(NamedTuple):
 class Moved(NamedTuple):
     """Chains after P moves each, all their states `[M, P, ...]`, chances of acceptance `[M, P]`."""
 
-    chains: Chains
+    chains: MovingChains
     kept: tuple[FloatArray, FloatArray, AnyArray]
     acceptance: FloatArray
     num_gradients: int
 
 
-def move(rng: np.random.Generator, chains: Chains, step: float, num_leapfrog: float, num_moves: int) -> Moved:
+def move(rng: np.random.Generator, chains: MovingChains, step: float, num_leapfrog: float, num_moves: int) -> Moved:
     """Move every chain `num_moves` times, steps and lengths jittered so that no trajectory closes on itself.
 
     All randomness is drawn here, so that the result does not depend on the number of threads.

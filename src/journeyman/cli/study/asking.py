@@ -200,6 +200,7 @@ def parse_demonstration(
     mdp: "FiniteMDP", texts: Sequence[str], final: str | None, ended: str | None
 ) -> "Demonstration":
     """Return typed steps as a demonstration: one step alone is an annotation."""
+    from journeyman.checks import one_of
     from journeyman.demonstrations import Demonstration
 
     steps = parse_steps(mdp, texts)
@@ -210,8 +211,8 @@ def parse_demonstration(
         is_annotation = len(steps) == 1 and final_state is None
         is_over = final_state is not None and bool(mdp.terminal[final_state])
         ended = "annotation" if is_annotation else "terminated" if is_over else "truncated"
-    elif ended not in ENDED:
-        raise InputError(f"ended must be one of {', '.join(ENDED)}, got {ended!r}. Leave it out for one action.")
+    else:
+        one_of(ended, ENDED, "ended", "Leave it out for one action.")
     return Demonstration(steps[0][0], steps, final_state, ended)
 
 
