@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from calibration.problems import choice_problem, discrete_prior, normal_prior
@@ -6,7 +8,7 @@ from journeyman.calibration import CalibrationSpec
 from journeyman.calibration.spec import problem_id
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.rewards import Normal
-from journeyman.worlds import make_world
+from journeyman.worlds import WORLDS, make_world
 
 GRID = {"world": "random-grid", "world_options": {"size": 4, "terminals": "independent"}}
 
@@ -53,6 +55,20 @@ def test_published_generators_are_known():
     assert CalibrationSpec(world="random-grid").depends_on_truth
     for settings in (GRID, {"world": "jail"}, {"problem": choice_problem()}):
         assert not CalibrationSpec(**settings).depends_on_truth
+
+
+def test_a_world_from_outside_says_itself_whether_its_dynamics_tell_the_truth():
+    """By no option that the package knows."""
+
+    def peeking(seed=0, *, peeks=True):
+        return replace(make_world("lopes-two-state", seed), is_prior_exact=not peeks)
+
+    WORLDS.register("peeking", peeking)
+    try:
+        assert CalibrationSpec(world="peeking").depends_on_truth
+        assert not CalibrationSpec(world="peeking", world_options={"peeks": False}).depends_on_truth
+    finally:
+        WORLDS.unregister("peeking")
 
 
 def test_every_setting_changes_the_id():

@@ -16,7 +16,7 @@ from journeyman.inference import INFERENCE
 from journeyman.problem import Problem
 from journeyman.rewards import continuous, has_atoms
 from journeyman.types import FloatArray
-from journeyman.worlds import make_world, world_options
+from journeyman.worlds import make_world
 
 NUM_SPREAD = 5  # parameters that are tested unless the caller names others
 PLAIN_TYPES = (bool, int, float, str)
@@ -106,9 +106,7 @@ class CalibrationSpec:
     @property
     def depends_on_truth(self) -> bool:
         """Whether the dynamics are drawn with a look at the true reward, so that no posterior can be calibrated."""
-        if self.world is None:
-            return False
-        return bool({**world_options(self.world), **self.world_options}.get("terminals") == "published")
+        return self.world is not None and not make_world(self.world, 0, **self.world_options).is_prior_exact
 
     def record(self) -> dict[str, Any]:
         """Return everything that determines the results, as plain data."""

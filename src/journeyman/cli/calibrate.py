@@ -26,9 +26,9 @@ EPILOG = (
     "made in Python. "
     "[bold]--assumed-beta-factor 2[/] makes the method assume a wrong beta, which the test must notice."
 )
-PUBLISHED_WARNING = (
-    "the dynamics of this world are drawn with a look at the true reward (its best cells become terminal), which a "
-    "learner is not told. No posterior can be calibrated on it. For a test use --world random-grid "
+DEPENDENT_WARNING = (
+    "the dynamics of this world are drawn with a look at the true reward, which a learner is not told. No "
+    "posterior can be calibrated on it. Test on another world; in place of a random grid, on --world random-grid "
     "--world-set terminals=independent (with --world-set size=8 for the 8x8 grid)."
 )
 
@@ -82,7 +82,7 @@ def calibrate(
     )
     path = out or default_path(spec)
     if spec.depends_on_truth:
-        typer.echo(f"Warning: {PUBLISHED_WARNING}", err=True)
+        typer.echo(f"Warning: {DEPENDENT_WARNING}", err=True)
     typer.echo(f"Results are kept in {path}; run the same command again to resume after an interruption.", err=True)
     try:
         done = run_calibration(spec, replications, path, num_workers=workers, progress=True)

@@ -57,7 +57,8 @@ def random_grid(
         initial = np.bincount(drawn, minlength=num_states) / num_initial
     mdp = gridworld(size, size, discount=discount, slip=slip, terminal=is_terminal, initial=initial)
     problem = Problem(mdp, PerState(mdp), prior, beta)
-    return World(f"random-{size}x{size}", seed, problem, truth, max_length=5)
+    is_prior_exact = terminals != "published"
+    return World(f"random-{size}x{size}", seed, problem, truth, max_length=5, is_prior_exact=is_prior_exact)
 
 
 def _terminal_cells(rng: np.random.Generator, rewards: FloatArray) -> BoolArray:

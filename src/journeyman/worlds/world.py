@@ -16,13 +16,18 @@ from journeyman.types import AnyArray, FloatArray
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """A problem, the true parameters, and how they came about; learners get `problem` alone."""
+    """A problem, the true parameters, and how they came about; learners get `problem` alone.
+
+    `is_prior_exact` says whether the truth is a draw from the prior, whatever the rest of the problem is. It is not
+    where the dynamics were made with a look at the truth: then no posterior can be calibrated.
+    """
 
     name: str
     seed: int
     problem: Problem
     true_parameters: FloatArray
     max_length: int = 20
+    is_prior_exact: bool = True
 
     @property
     def reward(self) -> FloatArray:
