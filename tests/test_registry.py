@@ -96,6 +96,7 @@ def test_a_broken_entry_point_is_named_when_it_is_used_and_not_before(tmp_path, 
     (info / "entry_points.txt").write_text(f"[journeyman.numbers]\nbroken = {value}\n")
     monkeypatch.syspath_prepend(tmp_path)
     entries = numbers()
+    assert dict(entries.usable()) == {"one": 1, "two": 2}
     assert list(entries) == ["one", "two", "broken"] and "broken" in repr(entries) and entries.find("two") == 2
     message = f"entry point 'broken' of journeyman.numbers must name .*, got '{value}' from package kit: {reason}"
     with pytest.raises(InputError, match=message):

@@ -81,6 +81,15 @@ class Registry(Mapping[str, T], Generic[T]):
                 raise UnknownNameError(str(error), self.what, name) from None
             raise
 
+    def usable(self) -> Iterator[tuple[str, T]]:
+        """Yield names and entries, without those from outside that cannot be loaded: nobody has asked for them."""
+        for name in self:
+            try:
+                entry = self[name]
+            except InputError:
+                continue
+            yield name, entry
+
     def __getitem__(self, name: str) -> T:
         if name not in self._entries and name in self._found():
             self._entries[name] = self._checked(name, _loaded(self._found()[name]))

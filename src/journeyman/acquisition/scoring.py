@@ -119,7 +119,7 @@ def checked_context(
 def check_kind(acquisition: str, kind: str) -> None:
     """Refuse a kind of query that the function cannot rate."""
     if kind not in ACQUISITIONS.find(acquisition).kinds:
-        able = [name for name, other in ACQUISITIONS.items() if kind in other.kinds]
+        able = [name for name, other in ACQUISITIONS.usable() if kind in other.kinds]
         raise UnsupportedError(f"{acquisition!r} cannot rate {kind} queries. These can: {', '.join(able)}.")
 
 

@@ -55,7 +55,7 @@ class StoredResult(NamedTuple):
 def columns() -> dict[str, str]:
     """Return the names of all columns and what each holds, those of metrics from outside the package too."""
     found = dict(BEFORE)
-    for name, metric in METRICS.items():
+    for name, metric in METRICS.usable():
         for column in metric.columns:
             if column in found or column in AFTER or column == SWEEP:
                 raise InputError(f"columns of metric {name!r} must be its own, got {column!r}. Choose another name.")

@@ -86,7 +86,7 @@ def _reward_model(facts: dict[str, Any], arrays: dict[str, AnyArray], num_states
 
 def _name_of(part: object, registry: Registry[Any]) -> str:
     """Return the name by which the class of a prior or an expert is registered."""
-    for name, known in registry.items():
+    for name, known in registry.usable():
         if type(part) is known:
             return name
     cls = type(part).__name__
