@@ -98,7 +98,7 @@ def test_counts():
     [
         (
             Demonstration.annotation(1, 1),
-            "use available actions, got action right in state b in demonstration 1. Correct",
+            "use available actions, got action right in state b in demonstration 1. Remove",
         ),
         (Demonstration.annotation(2, 0), "not act in terminal states, got action left in state c in demonstration 1"),
         (Demonstration.annotation(3, 0), r"states 0\.\.2, got start state 3 in demonstration 1"),
