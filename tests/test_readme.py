@@ -54,6 +54,7 @@ def test_console_shows_what_the_command_prints(block, monkeypatch):
         assert part.strip("\n") in printed
 
 
+@pytest.mark.slow
 def test_shell_commands_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # for commands that write files
     commands = [

@@ -82,7 +82,7 @@ def unchanged(value, _gradient, _z):
 
 
 @pytest.mark.parametrize("mutate", [unchanged, flipped, without_jacobian])
-@pytest.mark.parametrize("count", [1, 5])
+@pytest.mark.parametrize("count", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_mutants_of_the_target_are_caught(count, mutate, monkeypatch):
     kernel = kernels.log_density_gradient_packed
 

@@ -148,6 +148,7 @@ def test_removing_what_was_added_gives_the_weights_back():
     np.testing.assert_array_equal(after.counts, before.counts)
 
 
+@pytest.mark.slow
 def test_removing_after_moves_agrees_with_enumeration():
     world = make_world("jail", 1)
     demonstrations = annotations(world, 20)

@@ -9,6 +9,8 @@ from journeyman.inference.enumeration import infer_enumerate
 from journeyman.inference.policywalk import infer_policywalk
 from journeyman.worlds import make_world
 
+pytestmark = pytest.mark.slow
+
 NUM_RUNS, NUM_PARTICLES = 4, 160
 
 
