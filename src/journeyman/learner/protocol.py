@@ -3,6 +3,7 @@
 `LedgerView` is the part of it that follows from the ledger alone, written once.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Protocol
@@ -103,13 +104,13 @@ class Learner(Protocol):
         """Return one record for the belief before any answer, and one for each that came in or was taken back."""
 
 
-class LedgerView:
+class LedgerView(ABC):
     """Queries and answers of a learner, as its ledger has them."""
 
     @property
+    @abstractmethod
     def ledger(self) -> Ledger:
         """Queries, their status and the answers, as they follow from the events."""
-        raise NotImplementedError
 
     @property
     def queries(self) -> tuple[Query, ...]:
