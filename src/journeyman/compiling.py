@@ -5,6 +5,7 @@ in NUMBA_CACHE_DIR) for later processes.
 """
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from numba.core import event
@@ -23,6 +24,19 @@ def can_keep() -> bool:
 CACHE = can_keep()
 
 
+def has_kept(kernel: Any) -> bool:
+    """Whether compiled code of a kernel, of this version of its file or another, was kept by some process before."""
+    folder = kernel.stats.cache_path
+    return folder is not None and any(Path(folder).glob(f"*.{kernel.py_func.__name__}-*.nbi"))
+
+
+def announce() -> None:
+    """Say that something is compiled, if somebody watches."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        again = "once" if CACHE else "in every process: there is no folder to keep it in, set NUMBA_CACHE_DIR"
+        print(f"journeyman is compiling, for some seconds ({again}) ...", file=sys.stderr)
+
+
 class CompilationCount(event.Listener):  # type: ignore[misc]
     """Counts what is compiled, and says so once if it takes a while and somebody watches."""
 
@@ -34,9 +48,8 @@ class CompilationCount(event.Listener):  # type: ignore[misc]
         """Take note of a function that is about to be compiled."""
         if not event.data["dispatcher"].py_func.__module__.startswith("journeyman."):
             return  # of numba or of another package: part of one of ours, or not ours to announce
-        if self.num_compiled == 0 and not self.is_silent and sys.stderr is not None and sys.stderr.isatty():
-            again = "once" if CACHE else "in every process: there is no folder to keep it in, set NUMBA_CACHE_DIR"
-            print(f"journeyman is compiling, for some seconds ({again}) ...", file=sys.stderr)
+        if self.num_compiled == 0 and not self.is_silent:
+            announce()
         self.num_compiled += 1
 
     def on_end(self, event: Any) -> None:

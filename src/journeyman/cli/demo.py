@@ -48,6 +48,7 @@ def demo(
     """Run both learners in turns, print what happens, and write the report."""
     from rich.console import Console
 
+    from journeyman.cli.warmup import compile_at_first_use
     from journeyman.learner import ActiveLearner
     from journeyman.report.learning.comparison import compare
     from journeyman.worlds import make_world
@@ -63,6 +64,7 @@ def demo(
         for name, key in LEARNERS.items()
     }
     introduce(console)
+    compile_at_first_use()
     with TurnTable(console, list(learners)) as progress:
         comparison = compare(world, learners, min(steps, 5) if quick else steps, on_turn=progress.show)
     conclude(console, comparison)
@@ -78,7 +80,7 @@ def introduce(console: "Console") -> None:
     console.print(
         f"An expert knows what mud, water and lava cost in the world '{WORLD}'; two learners ask in turns what the "
         f"expert would do. Each wants a policy whose expected return is less than {EPSILON:g} below the best, with a "
-        f"chance of at least {100 * (1 - DELTA):.0f} %. The first run compiles for some twenty seconds.\n"
+        f"chance of at least {100 * (1 - DELTA):.0f} %. The first run compiles for some ten seconds.\n"
     )
 
 

@@ -1,8 +1,8 @@
 """`journeyman warmup`: compile everything now, so that nothing waits for it later."""
 
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import partial
 
 HELP = """Compile everything now, so that no later command waits for it.
 
@@ -10,21 +10,55 @@ What is compiled is kept for later processes. Without this, each command compile
 it, which takes some seconds once.
 """
 EPILOG = "Example: [bold]journeyman warmup[/], once after journeyman was installed or updated."
+# Not more: numba could mix up two forms of one function if two processes kept them at the same moment. These two
+# hardly meet, since each part compiles functions of its own and those that it shares are compiled by the first ones.
+NUM_PROCESSES = 2
 
 
 def warmup() -> None:
-    """Run each part on a small problem, and say what that compiled."""
-    from journeyman.compiling import CACHE, COMPILATION
+    """Run each part on a small problem, two at a time, and say what that compiled."""
+    from journeyman.compiling import CACHE
 
-    COMPILATION.is_silent = True
-    for name, run in PARTS.items():
-        print(f"{name} ...", end=" ", flush=True)
-        begin, before = time.perf_counter(), COMPILATION.num_compiled
-        run()
-        count, seconds = COMPILATION.num_compiled - before, time.perf_counter() - begin
-        print(f"{count} functions compiled in {seconds:.0f} s" if count else "compiled already", flush=True)
+    def report(done: tuple[str, int, float]) -> None:
+        name, count, seconds = done
+        words = f"{count} functions compiled in {seconds:.0f} s" if count else "compiled already"
+        print(f"{name}: {words}", flush=True)
+
     if not CACHE:
         print("Nothing can be kept: neither the package's folder nor one of yours can be written. Set NUMBA_CACHE_DIR.")
+        return
+    compile_parts(PARTS, report)
+
+
+def compile_at_first_use() -> None:
+    """If nothing was compiled yet, compile what every learner needs, on two cores: half the wait."""
+    from journeyman.compiling import announce, has_kept
+    from journeyman.inference.kernels import dense_gradient
+    from journeyman.threads import default_num_threads
+
+    if not has_kept(dense_gradient) and default_num_threads() > 1:
+        announce()
+        compile_parts(("solving", "inference by smc"))
+
+
+def compile_parts(names: Iterable[str], report_fn: Callable[[tuple[str, int, float]], None] = lambda _: None) -> None:
+    """Compile parts in processes of their own, so that they can be compiled side by side."""
+    from journeyman.storage.workers import run_each
+    from journeyman.threads import default_num_threads
+
+    run_each(
+        compile_part, ((name,) for name in names), report_fn, num_workers=min(NUM_PROCESSES, default_num_threads())
+    )
+
+
+def compile_part(name: str) -> tuple[str, int, float]:
+    """Compile a part; return its name, how many functions that compiled, and the seconds that it took."""
+    from journeyman.compiling import COMPILATION
+
+    COMPILATION.is_silent = True
+    begin, before = time.perf_counter(), COMPILATION.num_compiled
+    PARTS[name]()
+    return name, COMPILATION.num_compiled - before, time.perf_counter() - begin
 
 
 def solve_worlds() -> None:
@@ -42,20 +76,37 @@ def solve_worlds() -> None:
         evaluate_policy(mdp, solution.policy[0], rewards[0])
 
 
-def infer_by(method: str, **options: Any) -> Callable[[], None]:
-    """Return a function that infers the reward of a small world."""
+def move_particles() -> None:
+    """Move and weigh particles where they are: nothing is solved, so that this can be compiled beside `solve_worlds`."""
+    import numpy as np
 
-    def run() -> None:
-        from journeyman.demonstrations import Demonstration
-        from journeyman.inference import infer
-        from journeyman.worlds import make_world
+    from journeyman.inference.target import Target
+    from journeyman.worlds import make_world
 
-        problem = make_world("random-grid", 0, size=3).problem
-        states = [state for state in range(9) if not problem.mdp.terminal[state]]
-        demonstrations = [Demonstration(state, ((state, action),)) for state in states for action in (0, 0, 1)]
-        infer(problem, demonstrations, method, num_threads=1, **options)
+    problem = make_world("random-grid", 0, size=3).problem
+    num_states, shape = problem.mdp.num_states, (2, 1)
+    target = Target(problem, problem.mdp.available * 1.0)
+    start = (
+        np.zeros((2, target.dimension)),
+        np.zeros((2, num_states)),
+        np.zeros((2, num_states), dtype=np.int64),
+    )
+    momenta, scales = np.ones((*shape, target.dimension)), np.ones(target.dimension)
+    lengths = np.ones(shape, dtype=np.int64)
+    target.move_chains(start, momenta, np.ones(shape), scales, 0.0 * scales, np.full(shape, 0.1), lengths, 1)
+    target.log_likelihood(start[0], start[1])
 
-    return run
+
+def infer_by(method: str, **options: object) -> None:
+    """Infer the reward of a small world."""
+    from journeyman.demonstrations import Demonstration
+    from journeyman.inference import infer
+    from journeyman.worlds import make_world
+
+    problem = make_world("random-grid", 0, size=3).problem
+    states = [state for state in range(9) if not problem.mdp.terminal[state]]
+    demonstrations = [Demonstration(state, ((state, action),)) for state in states for action in (0, 0, 1)]
+    infer(problem, demonstrations, method, num_threads=1, **options)
 
 
 def infer_by_sparse_rows() -> None:
@@ -78,11 +129,14 @@ def score_states() -> None:
             score(posterior, name, kind=kind, length=length, num_histories=4, num_threads=1)
 
 
+# Two at a time, in this order: parts that others build upon come first, then the longest.
 PARTS: dict[str, Callable[[], None]] = {
     "solving": solve_worlds,
-    "inference by smc": infer_by("smc", num_particles=100),
+    "inference by smc": move_particles,
+    "inference by valuewalk": partial(infer_by, "valuewalk", num_chains=1, num_warmup=10, num_draws=10),
     "inference on large problems": infer_by_sparse_rows,
-    "inference by policywalk": infer_by("policywalk", sampler="hmc", num_chains=1, num_warmup=10, num_draws=10),
-    "inference by valuewalk": infer_by("valuewalk", num_chains=1, num_warmup=10, num_draws=10),
+    "inference by policywalk": partial(
+        infer_by, "policywalk", sampler="hmc", num_chains=1, num_warmup=10, num_draws=10
+    ),
     "acquisition": score_states,
 }

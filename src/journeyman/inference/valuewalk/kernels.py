@@ -560,7 +560,7 @@ def value_chain(
             work.num_updates[0] = num_updates
             work.num_updates[1] = 0
         memory.events[2] += is_diverging
-        kept[i] = x
+        assign(kept[i], x)
         stats[i, 0] = log_density
         stats[i, 1] = acceptance
         stats[i, 2] = step
