@@ -77,7 +77,7 @@ def solve_worlds() -> None:
 
 
 def move_particles() -> None:
-    """Move and weigh particles where they are: nothing is solved, so that this can be compiled beside `solve_worlds`."""
+    """Move and weigh particles where they are: nothing is solved, so that this can go beside `solve_worlds`."""
     import numpy as np
 
     from journeyman.inference.target import Target
