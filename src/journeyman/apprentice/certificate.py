@@ -208,6 +208,6 @@ def likelihood_error(samples: SampleSet) -> float:
     gradient = posterior.problem.expert.pull_back(q, np.broadcast_to(posterior.counts[states].astype(float), q.shape))
     errors = posterior.accuracy.values[:, states]
     if samples.kind not in ("atoms", "net"):
-        tolerance = SLACK * (1.0 + np.abs(posterior.values).max(axis=1)) / (1.0 - posterior.problem.mdp.discount)
+        tolerance = SLACK * np.abs(posterior.values).max(axis=1) / (1.0 - posterior.problem.mdp.discount)
         errors = np.maximum(errors, tolerance[:, None])
     return float((np.abs(gradient).sum(axis=2) * errors).sum(axis=1).max())

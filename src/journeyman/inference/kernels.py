@@ -392,7 +392,7 @@ def sweep_values(model, work):
             largest = max(largest, abs(best))
             V[s] = best
             work.pi[s] = best_action
-        tolerance = SWEEP_TOLERANCE * (1.0 + largest)
+        tolerance = SWEEP_TOLERANCE * largest
         if change <= tolerance:
             return True
         for inner in range(6):
@@ -530,7 +530,7 @@ def dense_gradient(model, data, work, z, gradient):
         num_left, i = model.choice_states.size, 0
         while num_left > 0:  # until no state has a better action
             s = model.choice_states[i]
-            action, gain = better_action(model, work, s, SLACK * (1.0 + largest))
+            action, gain = better_action(model, work, s, SLACK * largest)
             num_left -= 1
             if action >= 0:
                 switch_action(model, work, s, action, gain)
@@ -539,7 +539,7 @@ def dense_gradient(model, data, work, z, gradient):
         work.num_updates[2] += 1
         if must_invert or work.num_updates[2] % CHECK_EVERY != 0:
             break
-        must_invert = residual_of_policy(model, work) > DRIFT * (1.0 + largest)
+        must_invert = residual_of_policy(model, work) > DRIFT * largest
         if not must_invert:
             break
     work.num_gradients[0] += 1
