@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 HELP = """Compile everything now, so that no later command waits for it.
 
@@ -97,7 +98,7 @@ def move_particles() -> None:
     target.log_likelihood(start[0], start[1])
 
 
-def infer_by(method: str, **options: object) -> None:
+def infer_by(method: str, **options: Any) -> None:
     """Infer the reward of a small world."""
     from journeyman.demonstrations import Demonstration
     from journeyman.inference import infer
