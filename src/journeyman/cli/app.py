@@ -1,6 +1,6 @@
 """The `journeyman` command: its commands, its version, its errors."""
 
-from collections.abc import Iterator, MutableMapping
+from collections import UserDict
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -21,8 +21,8 @@ EPILOG = (
     "Start with [bold]journeyman worlds[/], then look at one: [bold]journeyman worlds show jail --seed 3[/]. "
     "Every command explains itself with [bold]--help[/]."
 )
-# Command NAME is in journeyman.cli.NAME: a group `app`, or a function NAME with its HELP and EPILOG. That file is
-# imported when the command is used; what `journeyman --help` says of it is the first line of its help, repeated here.
+# Command NAME is in journeyman.cli.NAME: a group `app`, or a function NAME. That file is imported when the command is
+# used; what `journeyman --help` says of it is the first line of its help, repeated here.
 COMMANDS = {
     "demo": "Watch two learners ask a simulated expert, get a certificate, and a report to look at.",
     "bound": "Say how many answers a guarantee can take at most, whatever the expert says.",
@@ -43,37 +43,27 @@ COMMANDS = {
 
 def loaded_command(name: str) -> Any:
     """Import a command's file, and return the command."""
+    from journeyman.cli.options import help_texts
+
     module = import_module(f"journeyman.cli.{name}")
     holder = typer.Typer(rich_markup_mode="rich")
     if hasattr(module, "app"):
         holder.add_typer(module.app, name=name)
     else:
-        holder.command(name, help=module.HELP, epilog=module.EPILOG)(getattr(module, name))
+        function = getattr(module, name)
+        has_own = hasattr(module, "HELP")
+        texts = {"help": module.HELP, "epilog": module.EPILOG} if has_own else help_texts(function)
+        holder.command(name, **texts)(function)
     return typer.main.get_group(holder).commands[name]
 
 
-class CommandTable(MutableMapping[str, Any]):
-    """Commands by name; one that was only named so far is loaded when it is looked up."""
-
-    def __init__(self, commands: dict[str, Any]) -> None:
-        self._commands = commands
+class CommandTable(UserDict[str, Any]):
+    """Commands by name; one that is None so far is loaded when it is looked up."""
 
     def __getitem__(self, name: str) -> Any:
-        if self._commands[name] is None:
-            self._commands[name] = loaded_command(name)
-        return self._commands[name]
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._commands[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._commands[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._commands)
-
-    def __len__(self) -> int:
-        return len(self._commands)
+        if self.data[name] is None:
+            self.data[name] = loaded_command(name)
+        return self.data[name]
 
 
 class LazyGroup(TyperGroup):

@@ -4,20 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from journeyman.cli.options import AsJson, Delta, Epsilon, print_json
-
-HELP = """Say how many answers a guarantee can take at most, whatever the expert says.
-
-A policy is good enough if its regret stays below epsilon with a probability of at least 1 - delta. \
-As long as it is not, there is a state where the expert's answer tells at least EIG_min nats about what is optimal, \
-and only so much can be told at all. That bounds the expected number of answers. \
-The numbers are astronomical: they show that asking never gets stuck, not how long it takes in practice.
-"""
-EPILOG = (
-    "Example: [bold]journeyman bound --states 64 --actions 5 --beta 2 --discount 0.9 --epsilon 0.1 --delta 0.1[/]. "
-    "If an episode has at most 20 steps and the policy can visit 30 of the states: add "
-    "[bold]--horizon 20 --support 30[/]. For scripts: [bold]--json[/]."
-)
+from journeyman.cli import options as opt
 
 
 def bound(
@@ -25,8 +12,8 @@ def bound(
     actions: Annotated[int, typer.Option(help="Number of actions.")],
     beta: Annotated[float, typer.Option(help="Rationality of the expert: larger is closer to optimal.")],
     discount: Annotated[float, typer.Option(help="Discount, between 0 and 1.")],
-    epsilon: Epsilon,
-    delta: Delta,
+    epsilon: opt.Epsilon,
+    delta: opt.Delta,
     support: Annotated[int | None, typer.Option(help="States that the policy can visit at all.")] = None,
     horizon: Annotated[
         int | None,
@@ -36,9 +23,19 @@ def bound(
         int | None,
         typer.Option(help="States within 1 / (1 - discount) steps of the initial ones, for the paper's heuristic."),
     ] = None,
-    as_json: AsJson = False,
+    as_json: opt.AsJson = False,
 ) -> None:
-    """Print the bounds in words, or as JSON."""
+    """Say how many answers a guarantee can take at most, whatever the expert says.
+
+    A policy is good enough if its regret stays below epsilon with a probability of at least 1 - delta. As long as it is
+    not, there is a state where the expert's answer tells at least EIG_min nats about what is optimal, and only so much
+    can be told at all. That bounds the expected number of answers. The numbers are astronomical: they show that asking
+    never gets stuck, not how long it takes in practice.
+
+    Example: [bold]journeyman bound --states 64 --actions 5 --beta 2 --discount 0.9 --epsilon 0.1 --delta 0.1[/]. If an
+    episode has at most 20 steps and the policy can visit 30 of the states: add [bold]--horizon 20 --support 30[/]. For
+    scripts: [bold]--json[/].
+    """
     from journeyman.apprentice.bounds import all_bounds, h_max
 
     sizes: Any = dict(
@@ -46,12 +43,9 @@ def bound(
     )  # fmt: skip
     more: dict[str, Any] = {"support": support, "horizon": horizon, "near_states": near_states}
     found = all_bounds(*sizes.values(), **more)
-    if as_json:
-        bounds = [entry.to_record() for entry in found]
-        print_json({"options": sizes | more, "h_max": h_max(states, actions), "bounds": bounds})
-    else:
-        for line in bound_lines(found, h_max(states, actions), epsilon, delta):
-            typer.echo(line)
+    entropy = h_max(states, actions)
+    record = {"options": sizes | more, "h_max": entropy, "bounds": [entry.to_record() for entry in found]}
+    opt.say(as_json, record, "\n".join(bound_lines(found, entropy, epsilon, delta)))
 
 
 def bound_lines(found: list[Any], entropy: float, epsilon: float, delta: float) -> list[str]:

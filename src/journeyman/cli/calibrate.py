@@ -12,20 +12,6 @@ if TYPE_CHECKING:
     from journeyman.calibration import CalibrationSpec
     from journeyman.problem import Problem
 
-HELP = """Test whether an inference method is calibrated on a world, or on a problem of your own.
-
-Each replication draws a true reward from the prior, asks a simulated expert, infers, and looks where the truth lies \
-among posterior draws. If the posterior is right, every rank is equally likely, and 80 % intervals hold the truth in \
-80 % of replications. Results are saved as they come: stop at any time, and run the same command again to resume.
-"""
-EPILOG = (
-    "Examples: [bold]journeyman calibrate --world jail --inference smc --replications 200[/] takes a few minutes. "
-    "[bold]journeyman calibrate --world random-grid --world-set size=4 --world-set terminals=independent "
-    "--inference policywalk --inference-set sampler=hmc[/] changes options of the world and of the method. "
-    "[bold]--problem maze.toml[/] takes a problem file, [bold]--problem-factory maze.py:problem[/] a Problem that you "
-    "made in Python. "
-    "[bold]--assumed-beta-factor 2[/] makes the method assume a wrong beta, which the test must notice."
-)
 DEPENDENT_WARNING = (
     "the dynamics of this world are drawn with a look at the true reward, which a learner is not told. No "
     "posterior can be calibrated on it. Test on another world; in place of a random grid, on --world random-grid "
@@ -58,10 +44,21 @@ def calibrate(
     png: opt.Picture = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Run what is missing, then say what all replications tell."""
+    """Test whether an inference method is calibrated on a world, or on a problem of your own.
+
+    Each replication draws a true reward from the prior, asks a simulated expert, infers, and looks where the truth lies
+    among posterior draws. If the posterior is right, every rank is equally likely, and 80 % intervals hold the truth in
+    80 % of replications. Results are saved as they come: stop at any time, and run the same command again to resume.
+
+    Examples: [bold]journeyman calibrate --world jail --inference smc --replications 200[/] takes a few minutes.
+    [bold]journeyman calibrate --world random-grid --world-set size=4 --world-set terminals=independent --inference
+    policywalk --inference-set sampler=hmc[/] changes options of the world and of the method. [bold]--problem
+    maze.toml[/] takes a problem file, [bold]--problem-factory maze.py:problem[/] a Problem that you made in Python.
+    [bold]--assumed-beta-factor 2[/] makes the method assume a wrong beta, which the test must notice.
+    """
     from journeyman.calibration import CalibrationSpec, load_run, run_calibration, summarise, summary_record
     from journeyman.checks import whole_number
-    from journeyman.report.calibration import describe_spec
+    from journeyman.report.calibration import calibration_figure, describe_spec, print_calibration
 
     opt.check_picture(png)
     whole_number(replications, "the number of replications", 1)
@@ -91,16 +88,8 @@ def calibrate(
         raise typer.Exit(130) from None
     summary = summarise(done, load_run(path).names, spec.num_draws)
     title = describe_spec(spec.record())
-    if as_json:
-        opt.print_json({"spec": spec.record(), "depends_on_truth": spec.depends_on_truth} | summary_record(summary))
-    else:
-        from rich.console import Console
-
-        from journeyman.report.calibration import print_calibration
-
-        print_calibration(Console(), summary, title)
-    from journeyman.report.calibration import calibration_figure
-
+    record = {"spec": spec.record(), "depends_on_truth": spec.depends_on_truth} | summary_record(summary)
+    opt.show(as_json, lambda: record, lambda console: print_calibration(console, summary, title))
     opt.save_picture(lambda: calibration_figure(summary, title), png, as_json)
 
 

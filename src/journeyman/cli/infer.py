@@ -14,18 +14,6 @@ if TYPE_CHECKING:
     from journeyman.demonstrations import Demonstration
     from journeyman.worlds import World
 
-HELP = """Ask the simulated expert of a world, and show what its answers tell about the reward.
-
-Questions are put at random states. The posterior over rewards is shown as mean and standard deviation, beside the \
-truth, which the inference never sees: how many 95 % intervals hold it, and how good the learned policy really is.
-"""
-EPILOG = (
-    "Examples: [bold]journeyman infer random-8x8 --demonstrations 60 --png posterior.png[/] maps mean and uncertainty. "
-    "[bold]journeyman infer jail --inference enumerate --demonstrations 5 --kind trajectory --length 8[/] asks for "
-    "more. [bold]journeyman infer random-grid --world-set size=4 --inference policywalk --inference-set sampler=hmc "
-    "--netcdf draws.nc[/] keeps the draws for ArviZ."
-)
-
 
 def infer(
     name: opt.WorldName,
@@ -43,11 +31,20 @@ def infer(
     threads: opt.Threads = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Simulate demonstrations, infer, show, and write what was asked for."""
+    """Ask the simulated expert of a world, and show what its answers tell about the reward.
+
+    Questions are put at random states. The posterior over rewards is shown as mean and standard deviation, beside the
+    truth, which the inference never sees: how many 95 % intervals hold it, and how good the learned policy really is.
+
+    Examples: [bold]journeyman infer random-8x8 --demonstrations 60 --png posterior.png[/] maps mean and uncertainty.
+    [bold]journeyman infer jail --inference enumerate --demonstrations 5 --kind trajectory --length 8[/] asks for more.
+    [bold]journeyman infer random-grid --world-set size=4 --inference policywalk --inference-set sampler=hmc --netcdf
+    draws.nc[/] keeps the draws for ArviZ.
+    """
     from journeyman.inference import INFERENCE, infer as infer_posterior
     from journeyman.inference.arviz_export import write_netcdf
     from journeyman.report.drawing.maps import posterior_map
-    from journeyman.report.posterior.summary import posterior_record, summarise_posterior
+    from journeyman.report.posterior.summary import posterior_record, print_posterior, summarise_posterior
     from journeyman.wording import counted
     from journeyman.worlds import make_world
 
@@ -60,14 +57,7 @@ def infer(
         world.problem, answers, inference, seed=seed, num_threads=threads, progress=sys.stderr.isatty(), **chosen
     )
     summary = summarise_posterior(world, answers, posterior)
-    if as_json:
-        opt.print_json(posterior_record(summary))
-    else:
-        from rich.console import Console
-
-        from journeyman.report.posterior.summary import print_posterior
-
-        print_posterior(Console(), summary)
+    opt.show(as_json, lambda: posterior_record(summary), lambda console: print_posterior(console, summary))
     if netcdf is not None:
         write_netcdf(posterior.to_arviz(include_reward=True), netcdf)
         typer.echo(f"Draws written to {netcdf}", err=as_json)

@@ -1,9 +1,10 @@
 """What several commands share: options, KEY=VALUE texts as values, where a problem comes from, and how to print."""
 
+import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -11,9 +12,11 @@ from journeyman.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from rich.console import Console
 
     from journeyman.worlds import World
 
+CommandFunction = TypeVar("CommandFunction", bound=Callable[..., None])
 WorldName = Annotated[str, typer.Argument(metavar="WORLD", help="A name that [bold]journeyman worlds[/] lists.")]
 WorldChoice = Annotated[
     str | None, typer.Option("--world", metavar="NAME", help="A world of [bold]journeyman worlds[/].")
@@ -67,6 +70,17 @@ Picture = Annotated[
 ]
 Threads = Annotated[int | None, typer.Option("--threads", metavar="N", help="Threads; default: all cores.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def help_texts(function: Callable[..., None]) -> dict[str, str]:
+    """Return the help of a command from its docstring, a line per paragraph; the last paragraph, examples, ends it."""
+    *paragraphs, examples = [" ".join(part.split()) for part in (inspect.getdoc(function) or "").split("\n\n")]
+    return {"help": "\n\n".join(paragraphs), "epilog": examples}
+
+
+def add_command(app: typer.Typer, name: str | None = None) -> Callable[[CommandFunction], CommandFunction]:
+    """Return a decorator that adds a function to a group as a command, with its docstring as help."""
+    return lambda function: app.command(name, **help_texts(function))(function)
 
 
 def parse_options(name: str, pairs: list[str] | None) -> dict[str, Any]:
@@ -175,6 +189,16 @@ def say(as_json: bool, record: Any, words: str) -> None:
         print_json(record)
     else:
         typer.echo(words)
+
+
+def show(as_json: bool, record_fn: Callable[[], Any], print_fn: "Callable[[Console], None]") -> None:
+    """Print what was found: its record for programs, or for people what `print_fn` puts on the console."""
+    if as_json:
+        print_json(record_fn())
+        return
+    from rich.console import Console
+
+    print_fn(Console())
 
 
 def check_picture(path: Path | None) -> None:

@@ -8,21 +8,6 @@ import typer
 
 from journeyman.errors import InputError
 
-HELP = """Run the paper's experiments again, and draw its figures.
-
-PART is one of figure-1, jail, random-10x10, random-8x8, random-8x8-trajectories, failure-modes, bounds, timing, all. \
-Scales: smoke (a minute, to see that it runs), quick (4 instances of 40 answers, minutes), \
-paper (16 instances of 150 answers, hours). \
-Stop it at any time, and run the same command again to resume: finished cells are never repeated.
-"""
-EPILOG = (
-    "Examples: [bold]journeyman reproduce failure-modes[/] prints the paper's counter-examples in seconds. "
-    "[bold]journeyman reproduce random-10x10 --scale quick --workers 2[/] compares all methods on the 10x10 grid. "
-    "[bold]journeyman reproduce jail --scale paper --inference chains --seeds 2[/] samples with Markov chains, "
-    "from scratch after every answer. "
-    "[bold]journeyman reproduce all --scale paper --executor dask --scheduler tcp://HOST:8786[/] uses a cluster."
-)
-
 
 def reproduce(
     part: Annotated[str, typer.Argument(metavar="PART", help="Which part of the paper, or all.")],
@@ -45,7 +30,19 @@ def reproduce(
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Retry cells that failed.")] = False,
     picture: Annotated[str, typer.Option("--format", help="Of the figures: png, svg or pdf.")] = "png",
 ) -> None:
-    """Run what is missing, then write tables and figures."""
+    """Run the paper's experiments again, and draw its figures.
+
+    PART is one of figure-1, jail, random-10x10, random-8x8, random-8x8-trajectories, failure-modes, bounds, timing,
+    all. Scales: smoke (a minute, to see that it runs), quick (4 instances of 40 answers, minutes), paper (16 instances
+    of 150 answers, hours). Stop it at any time, and run the same command again to resume: finished cells are never
+    repeated.
+
+    Examples: [bold]journeyman reproduce failure-modes[/] prints the paper's counter-examples in seconds.
+    [bold]journeyman reproduce random-10x10 --scale quick --workers 2[/] compares all methods on the 10x10 grid.
+    [bold]journeyman reproduce jail --scale paper --inference chains --seeds 2[/] samples with Markov chains, from
+    scratch after every answer. [bold]journeyman reproduce all --scale paper --executor dask --scheduler
+    tcp://HOST:8786[/] uses a cluster.
+    """
     from journeyman.checks import whole_number
     from journeyman.storage.workers import check_executor
     from journeyman.threads import default_num_threads

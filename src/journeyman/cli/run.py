@@ -14,22 +14,7 @@ if TYPE_CHECKING:
     from journeyman.study import Study
     from journeyman.worlds import World
 
-HELP = """Let a learner ask a simulated expert, one query after the other, until it may stop.
-
-After every answer the posterior is updated and the next query is the one that tells most. The run ends after --steps \
-answers, or when the certificate holds: the policy loses less than epsilon with a probability of at least 1 - delta, \
-confirmed on a fresh posterior. Everything is saved in a study as it comes: stop at any time, and run the same command \
-again to resume.
-"""
 STUDY, HISTORY = "run.study", "history.csv"
-EPILOG = (
-    "Examples: [bold]journeyman run --world jail --seed 3 --epsilon 0.5 --out runs/jail[/] asks until it is sure. "
-    "[bold]journeyman run --world random-10x10 --acquisition active_var --steps 50 --no-stop --out runs/var[/] always "
-    "asks 50 times. [bold]journeyman run --problem problem.toml --out runs/mine[/] takes a problem of your own; the "
-    "true reward of its simulated expert is drawn from the prior. The folder holds run.study (a study: "
-    "[bold]journeyman study report runs/mine/run.study[/]), history.csv and certificate.json. Exit code 0 whether or "
-    "not the certificate holds; 1 after an error; 130 if stopped by Ctrl-C."
-)
 
 
 def run(
@@ -54,7 +39,20 @@ def run(
     threads: opt.Threads = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Open the study of the folder, resume it, and say what came of it."""
+    """Let a learner ask a simulated expert, one query after the other, until it may stop.
+
+    After every answer the posterior is updated and the next query is the one that tells most. The run ends after
+    --steps answers, or when the certificate holds: the policy loses less than epsilon with a probability of at least 1
+    - delta, confirmed on a fresh posterior. Everything is saved in a study as it comes: stop at any time, and run the
+    same command again to resume.
+
+    Examples: [bold]journeyman run --world jail --seed 3 --epsilon 0.5 --out runs/jail[/] asks until it is sure.
+    [bold]journeyman run --world random-10x10 --acquisition active_var --steps 50 --no-stop --out runs/var[/] always
+    asks 50 times. [bold]journeyman run --problem problem.toml --out runs/mine[/] takes a problem of your own; the true
+    reward of its simulated expert is drawn from the prior. The folder holds run.study (a study: [bold]journeyman study
+    report runs/mine/run.study[/]), history.csv and certificate.json. Exit code 0 whether or not the certificate holds;
+    1 after an error; 130 if stopped by Ctrl-C.
+    """
     from journeyman.checks import whole_number
     from journeyman.learner import LearnerSettings
     from journeyman.storage.files import lock, made_folder

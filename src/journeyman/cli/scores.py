@@ -12,19 +12,6 @@ if TYPE_CHECKING:
     from journeyman.learner import ActiveLearner
     from journeyman.worlds import World
 
-HELP = """Map how much every state is worth asking about next, after some simulated demonstrations.
-
-The expert of a world answers at random states (or, with --ask best, where the acquisition function itself would ask). \
-Then every state gets a score, and the best one would be asked next.
-"""
-EPILOG = (
-    "Examples: [bold]journeyman scores random-10x10 --acquisition pac_eig --demonstrations 20 --seed 3 --png "
-    "scores.png[/] maps the information about the apprentice's mistakes. [bold]journeyman scores jail --acquisition "
-    "reward_eig --kind trajectory --length 8[/] rates whole trajectories. [bold]journeyman scores random-8x8 "
-    "--acquisition-set components=joint --acquisition-set edges=0,1 --acquisition-set occupancy=false[/] is the "
-    "formula as printed in the paper. Functions: random, action_entropy, policy_entropy, active_var, reward_eig, "
-    "pac_eig, regret_eig, ir_eig, expected_regret, optimal_action_value, regret_pac."
-)
 ASKERS = ("random", "best")
 
 
@@ -47,12 +34,23 @@ def scores(
     threads: opt.Threads = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Simulate demonstrations, score all states, show the map, and perhaps draw a picture too."""
+    """Map how much every state is worth asking about next, after some simulated demonstrations.
+
+    The expert of a world answers at random states (or, with --ask best, where the acquisition function itself would
+    ask). Then every state gets a score, and the best one would be asked next.
+
+    Examples: [bold]journeyman scores random-10x10 --acquisition pac_eig --demonstrations 20 --seed 3 --png
+    scores.png[/] maps the information about the apprentice's mistakes. [bold]journeyman scores jail --acquisition
+    reward_eig --kind trajectory --length 8[/] rates whole trajectories. [bold]journeyman scores random-8x8
+    --acquisition-set components=joint --acquisition-set edges=0,1 --acquisition-set occupancy=false[/] is the formula
+    as printed in the paper. Functions: random, action_entropy, policy_entropy, active_var, reward_eig, pac_eig,
+    regret_eig, ir_eig, expected_regret, optimal_action_value, regret_pac.
+    """
     from journeyman.acquisition import score
     from journeyman.acquisition.registry import check_acquisition_options
     from journeyman.checks import one_of
     from journeyman.inference import INFERENCE, infer
-    from journeyman.report.scores import ScoreMap, score_figure, score_record
+    from journeyman.report.scores import ScoreMap, print_scores, score_figure, score_record
     from journeyman.worlds import make_world
 
     chosen, sampling = opt.parse_scoring_options(acquisition_set), opt.parse_settings(inference_set)
@@ -73,14 +71,7 @@ def scores(
         )
     asked_by = acquisition if ask == "best" else "chance"
     found = ScoreMap(world, answers, posterior, score(posterior, acquisition, **rating, **chosen), asked_by)
-    if as_json:
-        opt.print_json(score_record(found))
-    else:
-        from rich.console import Console
-
-        from journeyman.report.scores import print_scores
-
-        print_scores(Console(), found)
+    opt.show(as_json, lambda: score_record(found), lambda console: print_scores(console, found))
     opt.save_picture(lambda: score_figure(found), png, as_json)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeyman.cli.options import AsJson, Threads, print_json, say
+from journeyman.cli import options as opt
 from journeyman.cli.study.options import Annotator, StudyFile, app
 from journeyman.errors import InputError
 
@@ -21,16 +21,7 @@ if TYPE_CHECKING:
     from journeyman.mdp import FiniteMDP
     from journeyman.study import Study
 
-ASK_HELP = """Choose what to ask the expert next, and keep the question until it is answered.
-
-Questions that still wait are taken into account: what their answers will tell is not asked again.
-"""
-TELL_HELP = """Tell the answer to a question; when this returns, it is kept.
-
-ANSWER is the action for a question about one state, and STATE:ACTION for every step of a trajectory; labels or numbers.
-"""
 ENDED = ("terminated", "truncated")
-ATTACH_HELP = """Add a demonstration that was never asked for; many of them at once: `journeyman study import`."""
 
 QueryId = Annotated[int, typer.Argument(metavar="QUERY", help="Number of the question.")]
 FinalState = Annotated[str | None, typer.Option("--final", metavar="STATE", help="State after the last action.")]
@@ -50,24 +41,26 @@ def opened_to_change(file: Path) -> Iterator["Study"]:
             raise InputError(advice) from error
 
 
-@app.command(
-    help=ASK_HELP,
-    epilog="Examples: [bold]journeyman study ask my.study[/]; three that tell most together: "
-    "[bold]journeyman study ask my.study --batch 3 --json[/].",
-)
+@opt.add_command(app)
 def ask(
     file: StudyFile,
     batch: Annotated[int, typer.Option(metavar="K", help="How many questions to choose at once.")] = 1,
-    threads: Threads = None,
-    as_json: AsJson = False,
+    threads: opt.Threads = None,
+    as_json: opt.AsJson = False,
 ) -> None:
-    """Print the next questions."""
+    """Choose what to ask the expert next, and keep the question until it is answered.
+
+    Questions that still wait are taken into account: what their answers will tell is not asked again.
+
+    Examples: [bold]journeyman study ask my.study[/]; three that tell most together: [bold]journeyman study ask my.study
+    --batch 3 --json[/].
+    """
     from journeyman.study import Study
 
     with Study.open(file, num_threads=threads) as study:
         queries = study.ask_batch(batch)
         if as_json:
-            print_json([query.to_record() for query in queries])
+            opt.print_json([query.to_record() for query in queries])
             return
         for query in queries:
             typer.echo(f"Question {query.id}: {query.text}")
@@ -79,11 +72,7 @@ def ask(
         typer.echo(f"{others} {words}: journeyman study status {file}")
 
 
-@app.command(
-    help=TELL_HELP,
-    epilog="Examples: [bold]journeyman study tell my.study 0 right --by ada[/]; a trajectory: "
-    "[bold]journeyman study tell my.study 1 house:right path:down --final lawn --ended truncated[/].",
-)
+@opt.add_command(app)
 def tell(
     file: StudyFile,
     query: QueryId,
@@ -91,36 +80,44 @@ def tell(
     final: FinalState = None,
     ended: Ended = None,
     by: Annotator = None,
-    as_json: AsJson = False,
+    as_json: opt.AsJson = False,
 ) -> None:
-    """Store the answer."""
+    """Tell the answer to a question; when this returns, it is kept.
+
+    ANSWER is the action for a question about one state, and STATE:ACTION for every step of a trajectory; labels or
+    numbers.
+
+    Examples: [bold]journeyman study tell my.study 0 right --by ada[/]; a trajectory: [bold]journeyman study tell
+    my.study 1 house:right path:down --final lawn --ended truncated[/].
+    """
     with opened_to_change(file) as study:
         asked = study.ledger.find(query)
         study.tell(asked, parse_answer(study.problem.mdp, asked, answer, final, ended), annotator=by)
         count = len(study.demonstrations)
         stored = study.answers[asked.id].to_record()
     record = {"query": query, "demonstration": stored, "num_demonstrations": count}
-    say(as_json, record, f"Kept the answer to question {query}. Demonstrations so far: {count}.")
+    opt.say(as_json, record, f"Kept the answer to question {query}. Demonstrations so far: {count}.")
 
 
-@app.command(
-    help=ATTACH_HELP, epilog="Example: [bold]journeyman study attach my.study house:right path:right --final pond[/]."
-)
+@opt.add_command(app)
 def attach(
     file: StudyFile,
     steps: Annotated[list[str], typer.Argument(metavar="STEP", help="STATE:ACTION, in order.")],
     final: FinalState = None,
     ended: Ended = None,
     by: Annotator = None,
-    as_json: AsJson = False,
+    as_json: opt.AsJson = False,
 ) -> None:
-    """Store the demonstration."""
+    """Add a demonstration that was never asked for; many of them at once: `journeyman study import`.
+
+    Example: [bold]journeyman study attach my.study house:right path:right --final pond[/].
+    """
     from journeyman.study import Study
 
     with Study.open(file) as study:
         (answer,) = study.attach(parse_demonstration(study.problem.mdp, steps, final, ended), annotator=by)
         stored = study.answers[answer].to_record()
-    say(as_json, {"answer": answer, "demonstration": stored}, f"Kept as {answer}.")
+    opt.say(as_json, {"answer": answer, "demonstration": stored}, f"Kept as {answer}.")
 
 
 def change(file: Path, name: str, what: Any, as_json: bool, words: str) -> None:
@@ -128,38 +125,38 @@ def change(file: Path, name: str, what: Any, as_json: bool, words: str) -> None:
     with opened_to_change(file) as study:
         getattr(study, name)(what)
         record = study.overview().to_record()
-    say(as_json, record, words)
+    opt.say(as_json, record, words)
 
 
-@app.command(
-    help="Say that a question gets no answer for now; its state may be asked about again.",
-    epilog="Example: [bold]journeyman study fail my.study 4[/].",
-)
-def fail(file: StudyFile, query: QueryId, as_json: AsJson = False) -> None:
-    """Close a question."""
+@opt.add_command(app)
+def fail(file: StudyFile, query: QueryId, as_json: opt.AsJson = False) -> None:
+    """Say that a question gets no answer for now; its state may be asked about again.
+
+    Example: [bold]journeyman study fail my.study 4[/].
+    """
     change(file, "fail", query, as_json, f"Question {query} failed. Its state may be asked about again.")
 
 
-@app.command(
-    help="Say that a question cannot be answered; its state is not asked about again.",
-    epilog="Example: [bold]journeyman study abandon my.study 4[/].",
-)
-def abandon(file: StudyFile, query: QueryId, as_json: AsJson = False) -> None:
-    """Close a question for good."""
+@opt.add_command(app)
+def abandon(file: StudyFile, query: QueryId, as_json: opt.AsJson = False) -> None:
+    """Say that a question cannot be answered; its state is not asked about again.
+
+    Example: [bold]journeyman study abandon my.study 4[/].
+    """
     change(file, "abandon", query, as_json, f"Question {query} is abandoned. Its state is not asked about again.")
 
 
-@app.command(
-    help="Take an answer back. Nothing is deleted: history keeps the answer and that it was taken back.",
-    epilog="Examples: [bold]journeyman study undo my.study 4[/] takes the answer to question 4 back, "
-    "[bold]journeyman study undo my.study attached-0[/] a demonstration that was attached.",
-)
+@opt.add_command(app)
 def undo(
     file: StudyFile,
     answer: Annotated[str, typer.Argument(metavar="ANSWER", help="Number of the question, or attached-N.")],
-    as_json: AsJson = False,
+    as_json: opt.AsJson = False,
 ) -> None:
-    """Take an answer out of the posterior."""
+    """Take an answer back. Nothing is deleted: history keeps the answer and that it was taken back.
+
+    Examples: [bold]journeyman study undo my.study 4[/] takes the answer to question 4 back, [bold]journeyman study undo
+    my.study attached-0[/] a demonstration that was attached.
+    """
     what: int | str = int(answer) if answer.isdecimal() else answer
     change(file, "undo", what, as_json, f"Answer {answer} no longer counts.")
 

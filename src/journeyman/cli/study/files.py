@@ -10,33 +10,13 @@ from journeyman.cli.study.options import Annotator, StudyFile, app, opened_to_lo
 from journeyman.errors import InputError
 
 KINDS = ("demonstrations", "posterior", "policy", "certificate", "history")
-EXPORT_HELP = """Write what a study holds to a file that other programs read.
-
-demonstrations: .jsonl, .csv or .npz by the ending, or --format imitation or minari (then TO is an id such as \
-journeyman/garden-v0). posterior: NetCDF for ArviZ. policy and certificate: JSON. history: CSV, one \
-row per step.
-"""
-IMPORT_HELP = """Attach demonstrations from a file: data that were never asked for, all or none.
-
-Columns of a .csv table: demonstration, state, action; optional: final_state, ended, query_id, annotator, timestamp.
-"""
-RECOVER_HELP = """Copy what can be read of a damaged study into a new one; the old file is left as it is.
-
-History is taken over up to the damage. Answers that can be read after it are attached, so that no data is lost. \
-If the stored problem is lost, name it with --problem or --world.
-"""
-EXAMPLE = "Example: [bold]journeyman study "
 
 Format = Annotated[
     str | None, typer.Option(metavar="NAME", help="jsonl, csv, npz, imitation or minari; default: by the ending.")
 ]
 
 
-@app.command(
-    help=EXPORT_HELP,
-    epilog=EXAMPLE + "export my.study answers.csv[/]; [bold]journeyman study export my.study draws.nc --what "
-    "posterior[/]; [bold]journeyman study export my.study policy.json --what policy[/].",
-)
+@opt.add_command(app)
 def export(
     file: StudyFile,
     to: Annotated[str, typer.Argument(metavar="TO", help="File to write; an existing one is replaced.")],
@@ -48,7 +28,14 @@ def export(
         bool, typer.Option("--repeat-last", help="Repeat the last state where none was seen (imitation, minari).")
     ] = False,
 ) -> None:
-    """Write one thing to one place."""
+    """Write what a study holds to a file that other programs read.
+
+    demonstrations: .jsonl, .csv or .npz by the ending, or --format imitation or minari (then TO is an id such as
+    journeyman/garden-v0). posterior: NetCDF for ArviZ. policy and certificate: JSON. history: CSV, one row per step.
+
+    Example: [bold]journeyman study export my.study answers.csv[/]; [bold]journeyman study export my.study draws.nc
+    --what posterior[/]; [bold]journeyman study export my.study policy.json --what policy[/].
+    """
     from journeyman.checks import one_of
 
     one_of(what, KINDS, "what", "Leave it out for demonstrations.")
@@ -66,7 +53,7 @@ def export(
     typer.echo(f"Wrote {count} to {to}")
 
 
-@app.command("import", help=IMPORT_HELP, epilog=EXAMPLE + "import my.study old-answers.csv[/].")
+@opt.add_command(app, "import")
 def import_file(
     file: StudyFile,
     source: Annotated[str, typer.Argument(metavar="FROM", help="File with demonstrations, or a Minari id.")],
@@ -74,7 +61,12 @@ def import_file(
     by: Annotator = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Attach all of them, or none."""
+    """Attach demonstrations from a file: data that were never asked for, all or none.
+
+    Columns of a .csv table: demonstration, state, action; optional: final_state, ended, query_id, annotator, timestamp.
+
+    Example: [bold]journeyman study import my.study old-answers.csv[/].
+    """
     from dataclasses import replace
 
     from journeyman.study import Study
@@ -88,7 +80,7 @@ def import_file(
     opt.say(as_json, {"answers": list(answers)}, words)
 
 
-@app.command(help=RECOVER_HELP, epilog=EXAMPLE + "recover broken.study saved.study[/].")
+@opt.add_command(app)
 def recover(
     file: StudyFile,
     to: Annotated[Path, typer.Argument(metavar="NEW", help="The new study.")],
@@ -97,7 +89,13 @@ def recover(
     seed: Annotated[int, typer.Option(help="Of that world.")] = 0,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Copy what can be read, and say what was lost."""
+    """Copy what can be read of a damaged study into a new one; the old file is left as it is.
+
+    History is taken over up to the damage. Answers that can be read after it are attached, so that no data is lost. If
+    the stored problem is lost, name it with --problem or --world.
+
+    Example: [bold]journeyman study recover broken.study saved.study[/].
+    """
     from journeyman.study.recovery import recover as recover_study
 
     given = None if problem is None and world is None else opt.chosen_world(world, problem, None, seed).problem

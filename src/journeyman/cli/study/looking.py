@@ -6,56 +6,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeyman.cli.options import AsJson, Threads, print_json, say
+from journeyman.cli import options as opt
 from journeyman.cli.study.options import StudyFile, app, opened_to_look
 
 if TYPE_CHECKING:
     from journeyman.study import Study
 
 NOT_HELD = 3  # exit code
-STATUS_HELP = """Show what is in a study: waiting questions, answers, and how sure the learner is.
-
-The belief is computed if need be, which may take some seconds; --quick only counts.
-"""
-FORECAST_HELP = """Say how many more answers it may take until the certificate holds.
-
-The rest of the study is simulated again and again, each time with an expert whose reward is drawn from what is \
-believed now. Each simulation may take as long as the rest of a study: minutes for large problems. The study is not \
-changed.
-"""
-CERTIFY_HELP = """Say whether the policy is good enough, in words, and what that rests on.
-
-If the certificate holds, it is confirmed once on a fresh, longer posterior, since it may hold the first time by luck. \
-Exit code 0 if it holds and is confirmed, 3 if not.
-"""
-REPORT_HELP = """Write a report: what was asked and why, what was learned, what cannot be known, and the certificate.
-
-The report is one HTML file without scripts: open it in a browser, print it, or send it. \
-It also works for problems without a grid. The study is only read.
-"""
-REPORT_EPILOG = (
-    "Examples: [bold]journeyman study report my.study[/] writes my.html beside the study, "
-    "[bold]journeyman study report my.study -o report.html --title 'Maze 3, mouse 12'[/] writes elsewhere, "
-    "[bold]journeyman study report my.study --json[/] prints the numbers for scripts."
-)
 
 
-@app.command(
-    help=STATUS_HELP,
-    epilog="Examples: [bold]journeyman study status my.study[/]; for scripts: "
-    "[bold]journeyman study status my.study --quick --json[/].",
-)
+@opt.add_command(app)
 def status(
     file: StudyFile,
     quick: Annotated[bool, typer.Option("--quick", help="Count only; no inference.")] = False,
-    threads: Threads = None,
-    as_json: AsJson = False,
+    threads: opt.Threads = None,
+    as_json: opt.AsJson = False,
 ) -> None:
-    """Print what is in the study."""
+    """Show what is in a study: waiting questions, answers, and how sure the learner is.
+
+    The belief is computed if need be, which may take some seconds; --quick only counts.
+
+    Examples: [bold]journeyman study status my.study[/]; for scripts: [bold]journeyman study status my.study --quick
+    --json[/].
+    """
     with opened_to_look(file, threads) as study:
         record = study.overview().to_record() | {"belief": None if quick else belief_record(study)}
     if as_json:
-        print_json(record)
+        opt.print_json(record)
     else:
         print_status(file, record)
 
@@ -121,20 +98,23 @@ def knowledge_sentence(known: dict[str, Any]) -> str:
     )
 
 
-@app.command(
-    help=CERTIFY_HELP,
-    epilog="Example: [bold]journeyman study certify my.study[/]; in a script: "
-    "[bold]journeyman study certify my.study --json > certificate.json[/].",
-)
-def certify(file: StudyFile, threads: Threads = None, as_json: AsJson = False) -> None:
-    """Print the certificate; the exit code says whether it holds."""
+@opt.add_command(app)
+def certify(file: StudyFile, threads: opt.Threads = None, as_json: opt.AsJson = False) -> None:
+    """Say whether the policy is good enough, in words, and what that rests on.
+
+    If the certificate holds, it is confirmed once on a fresh, longer posterior, since it may hold the first time by
+    luck. Exit code 0 if it holds and is confirmed, 3 if not.
+
+    Example: [bold]journeyman study certify my.study[/]; in a script: [bold]journeyman study certify my.study --json >
+    certificate.json[/].
+    """
     with opened_to_look(file, threads) as study:
         certificate = study.certificate()
         confirmation = study.confirmation() if certificate.holds else None
         is_confirmed = confirmation is not None and confirmation.holds
         shown = certificate if confirmation is None else confirmation
     if as_json:
-        print_json({"is_confirmed": is_confirmed} | shown.to_record())
+        opt.print_json({"is_confirmed": is_confirmed} | shown.to_record())
     else:
         typer.echo(shown.text())
         if confirmation is not None:
@@ -144,25 +124,29 @@ def certify(file: StudyFile, threads: Threads = None, as_json: AsJson = False) -
         raise typer.Exit(NOT_HELD)
 
 
-@app.command(
-    help=FORECAST_HELP,
-    epilog="Examples: [bold]journeyman study forecast my.study[/]; rougher and quicker: "
-    "[bold]journeyman study forecast my.study --runs 5 --limit 50[/].",
-)
+@opt.add_command(app)
 def forecast(
     file: StudyFile,
     runs: Annotated[int, typer.Option(metavar="N", help="How often the rest is simulated.")] = 20,
     limit: Annotated[int, typer.Option(metavar="N", help="Answers after which a simulation is given up.")] = 100,
-    threads: Threads = None,
-    as_json: AsJson = False,
+    threads: opt.Threads = None,
+    as_json: opt.AsJson = False,
 ) -> None:
-    """Print the forecast."""
+    """Say how many more answers it may take until the certificate holds.
+
+    The rest of the study is simulated again and again, each time with an expert whose reward is drawn from what is
+    believed now. Each simulation may take as long as the rest of a study: minutes for large problems. The study is not
+    changed.
+
+    Examples: [bold]journeyman study forecast my.study[/]; rougher and quicker: [bold]journeyman study forecast my.study
+    --runs 5 --limit 50[/].
+    """
     with opened_to_look(file, threads) as study:
         found = study.forecast(num_runs=runs, limit=limit, progress=sys.stderr.isatty())
-    say(as_json, found.to_record(), found.text())
+    opt.say(as_json, found.to_record(), found.text())
 
 
-@app.command(help=REPORT_HELP, epilog=REPORT_EPILOG)
+@opt.add_command(app)
 def report(
     file: StudyFile,
     out: Annotated[
@@ -173,12 +157,20 @@ def report(
     forecast: Annotated[
         int, typer.Option(metavar="N", help="Also say how many more answers it may take, from N simulations (minutes).")
     ] = 0,
-    threads: Threads = None,
+    threads: opt.Threads = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the numbers as JSON; write a page only if --out is given.")
     ] = False,
 ) -> None:
-    """Write the report on a study, or print its numbers."""
+    """Write a report: what was asked and why, what was learned, what cannot be known, and the certificate.
+
+    The report is one HTML file without scripts: open it in a browser, print it, or send it. It also works for problems
+    without a grid. The study is only read.
+
+    Examples: [bold]journeyman study report my.study[/] writes my.html beside the study, [bold]journeyman study report
+    my.study -o report.html --title 'Maze 3, mouse 12'[/] writes elsewhere, [bold]journeyman study report my.study
+    --json[/] prints the numbers for scripts.
+    """
     from journeyman.report.learning import checked_page_path, learning_report, write_page
     from journeyman.report.learning.page import learning_record
     from journeyman.report.learning.summary import summarise_learning
@@ -192,4 +184,4 @@ def report(
         write_page(learning_report(summary), page)
         typer.echo(f"Report written to {page}", err=as_json)
     if as_json:
-        print_json(learning_record(summary))
+        opt.print_json(learning_record(summary))

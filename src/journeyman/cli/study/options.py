@@ -21,16 +21,6 @@ EPILOG = (
     "[bold]journeyman study tell my.study 0 right[/], [bold]journeyman study certify my.study[/]. "
     "Exit codes: 0 done, 1 an error that is explained, 2 a wrong option, 3 from certify: does not hold (yet)."
 )
-NEW_HELP = """Make a new study from a problem file, or from one of the worlds.
-
-The settings are fixed for the life of the study. Defaults suit a first study: ask for single actions, stop when the \
-policy loses less than epsilon with probability 1 - delta.
-"""
-NEW_EPILOG = (
-    "Examples: [bold]journeyman study new my.study --problem problem.toml --epsilon 0.5[/]. "
-    "[bold]journeyman study new jail.study --world jail --seed 3 --kind trajectory --length 10[/]. "
-    "[bold]journeyman study new grid.study --world random-grid --world-set size=4 --inference-set num_particles=500[/]."
-)
 
 app = typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=HELP, epilog=EPILOG)
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study, such as my.study.")]
@@ -52,7 +42,7 @@ def opened_to_look(file: Path, num_threads: int | None = None) -> "Study":
     return Study.open(file, num_threads=num_threads, read_only=is_protected)
 
 
-@app.command(help=NEW_HELP, epilog=NEW_EPILOG)
+@opt.add_command(app)
 def new(
     file: StudyFile,
     problem: opt.ProblemFile = None,
@@ -71,7 +61,15 @@ def new(
     seed: Annotated[int, typer.Option(help="Of the learner, and of the world.")] = 0,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Make the file, and say what comes next."""
+    """Make a new study from a problem file, or from one of the worlds.
+
+    The settings are fixed for the life of the study. Defaults suit a first study: ask for single actions, stop when the
+    policy loses less than epsilon with probability 1 - delta.
+
+    Examples: [bold]journeyman study new my.study --problem problem.toml --epsilon 0.5[/]. [bold]journeyman study new
+    jail.study --world jail --seed 3 --kind trajectory --length 10[/]. [bold]journeyman study new grid.study --world
+    random-grid --world-set size=4 --inference-set num_particles=500[/].
+    """
     from journeyman.study import Study
 
     chosen: dict[str, Any] = dict(

@@ -2,6 +2,7 @@
 
 import typer
 
+from journeyman.cli import options as opt
 from journeyman.cli.sweep import results, run
 
 HELP = """Run an experiment grid: worlds x acquisitions x inference x queries x seeds, on all cores or on a cluster.
@@ -17,9 +18,13 @@ EPILOG = (
 )
 
 app = typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=HELP, epilog=EPILOG)
-app.command(help=run.INIT_HELP, epilog=run.INIT_EPILOG)(run.init)
-app.command("run", help=run.HELP, epilog=run.EPILOG)(run.run)
-app.command("resume", help=run.RESUME_HELP, epilog=run.RESUME_EPILOG)(run.run)
-app.command(help=results.STATUS_HELP, epilog=results.STATUS_EPILOG)(results.status)
-app.command(help=results.TABLE_HELP, epilog=results.TABLE_EPILOG)(results.table)
-app.command(help=results.PLOT_HELP, epilog=results.PLOT_EPILOG)(results.plot)
+opt.add_command(app)(run.init)
+opt.add_command(app)(run.run)
+app.command(
+    "resume",
+    help="Resume a sweep that was stopped: the same as [bold]journeyman sweep run[/], which always resumes.",
+    epilog="Example: [bold]journeyman sweep resume sweep.toml[/].",
+)(run.run)
+opt.add_command(app)(results.status)
+opt.add_command(app)(results.table)
+opt.add_command(app)(results.plot)

@@ -42,11 +42,6 @@ def print_hints(hints: Mapping[str, str]) -> None:
         typer.echo(f"{words.ljust(width)}  {line}")
 
 
-def was_run(folder: Path) -> bool:
-    """Whether a folder holds results of a sweep, or the beginnings of them."""
-    return (folder / "results").is_dir()
-
-
 def check_finished(num_finished: int, sweep: "Sweep", spec: Path, out: Path | None) -> None:
     """Refuse to show nothing, and say on the error stream if cells are missing."""
     if num_finished == 0:

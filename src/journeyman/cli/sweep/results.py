@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeyman.cli.options import AsJson, print_json, say
+from journeyman.cli import options as opt
 from journeyman.cli.sweep.opening import (
     OutFolder,
     SpecFile,
@@ -14,43 +14,12 @@ from journeyman.cli.sweep.opening import (
     finished_table,
     print_hints,
     results_folder,
-    was_run,
 )
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
     from journeyman.experiment import Sweep
 
-STATUS_HELP = """Show how far a sweep is: cells that are finished, running or waiting, and those that failed, and why.
-
-Works while the sweep runs, and changes nothing.
-"""
-STATUS_EPILOG = (
-    "Examples: [bold]journeyman sweep status sweep.toml[/]; every cell with its id: "
-    "[bold]journeyman sweep status sweep.toml --cells[/]; for scripts: "
-    "[bold]journeyman sweep status sweep.toml --json[/]."
-)
-TABLE_HELP = """Show what came out: means over instances, with standard errors, for every method at some steps.
-
-With --to, write all results to one file instead: a tidy table with a row per cell and step, for pandas, R or a \
-spreadsheet. Its columns are explained in docs/sweep.md. Works while the sweep runs, with the cells that are finished.
-"""
-TABLE_EPILOG = (
-    "Examples: [bold]journeyman sweep table sweep.toml[/]; at other steps: "
-    "[bold]journeyman sweep table sweep.toml --step 5 --step 15[/]; all results: "
-    "[bold]journeyman sweep table sweep.toml --to results.parquet[/] (or .csv)."
-)
-PLOT_HELP = """Draw what came out, for every world, kind of query and inference method.
-
-Curves of entropy, of regret and of the chance of too much regret, with standard errors; how many instances are \
-certified by each step; where each method asked; and differences between methods on the same instances, with \
-confidence intervals. docs/sweep.md says how to read them.
-"""
-PLOT_EPILOG = (
-    "Examples: [bold]journeyman sweep plot sweep.toml[/] writes to runs/sweep/figures. "
-    "[bold]journeyman sweep plot sweep.toml --to figures --format pdf --format png[/] writes both kinds elsewhere. "
-    "[bold]journeyman sweep plot sweep.toml --method random --method nuPAC-EIG --baseline random[/] shows two methods."
-)
 TABLE_ENDINGS = (".parquet", ".csv")
 PICTURES = "png (default), svg, pdf, jpg, jpeg, webp, tif or tiff"
 
@@ -59,27 +28,33 @@ def status(
     spec: SpecFile,
     out: OutFolder = None,
     cells: Annotated[bool, typer.Option("--cells", help="List every cell, and every failure.")] = False,
-    as_json: AsJson = False,
+    as_json: opt.AsJson = False,
 ) -> None:
-    """Print how far it is, and what to do next."""
+    """Show how far a sweep is: cells that are finished, running or waiting, and those that failed, and why.
+
+    Works while the sweep runs, and changes nothing.
+
+    Examples: [bold]journeyman sweep status sweep.toml[/]; every cell with its id: [bold]journeyman sweep status
+    sweep.toml --cells[/]; for scripts: [bold]journeyman sweep status sweep.toml --json[/].
+    """
     from journeyman.experiment import load_sweep, sweep_status
     from journeyman.report.sweep.summary import status_counts, status_record
+    from journeyman.report.sweep.text import describe_sweep, print_status
 
     sweep, folder = load_sweep(spec), results_folder(spec, out)
     statuses = sweep_status(sweep, folder)
-    if as_json:
-        print_json(status_record(sweep, statuses, folder, lists_all=cells))
-        return
-    from rich.console import Console
-
-    from journeyman.report.sweep.text import describe_sweep, print_status
-
-    if not was_run(folder):
+    if not as_json and not (folder / "results").is_dir():
         missing = f"{folder} has no results" if folder.exists() else f"there is no {folder}"
         typer.echo(f"{sweep.name}: {describe_sweep(sweep)}. Nothing was run yet: {missing}.")
         typer.echo(f"Run it: {command('run', spec, out)}")
         return
-    print_status(Console(), sweep, statuses, folder, lists_all=cells)
+    opt.show(
+        as_json,
+        lambda: status_record(sweep, statuses, folder, lists_all=cells),
+        lambda console: print_status(console, sweep, statuses, folder, lists_all=cells),
+    )
+    if as_json:
+        return
     counts = status_counts(statuses)
     hints = {}
     if counts["failed"]:
@@ -102,29 +77,35 @@ def table(
         list[int] | None,
         typer.Option(metavar="N", help="A step to show; can be repeated. Default: the last, and two before it."),
     ] = None,
-    as_json: AsJson = False,
+    as_json: opt.AsJson = False,
 ) -> None:
-    """Print a summary, or write everything to a file."""
+    """Show what came out: means over instances, with standard errors, for every method at some steps.
+
+    With --to, write all results to one file instead: a tidy table with a row per cell and step, for pandas, R or a
+    spreadsheet. Its columns are explained in docs/sweep.md. Works while the sweep runs, with the cells that are
+    finished.
+
+    Examples: [bold]journeyman sweep table sweep.toml[/]; at other steps: [bold]journeyman sweep table sweep.toml --step
+    5 --step 15[/]; all results: [bold]journeyman sweep table sweep.toml --to results.parquet[/] (or .csv).
+    """
     from journeyman.experiment import load_sweep
 
     check_table_options(to, compact, step)
     sweep = load_sweep(spec)
     if to is not None:
         num_rows = write_results(sweep, spec, out, to, is_compact=compact)
-        say(as_json, {"file": str(to), "num_rows": num_rows}, f"Wrote {num_rows} rows to {to}")
+        opt.say(as_json, {"file": str(to), "num_rows": num_rows}, f"Wrote {num_rows} rows to {to}")
         return
     from journeyman.report.sweep.summary import checked_steps, summary_rows
+    from journeyman.report.sweep.text import print_summary
 
     steps = checked_steps(step or (), sweep.steps)
     rows = summary_rows(finished_table(sweep, spec, out), steps)
-    if as_json:
-        print_json({"name": sweep.name, "epsilon": sweep.epsilon, "rows": [row.to_record() for row in rows]})
-        return
-    from rich.console import Console
-
-    from journeyman.report.sweep.text import print_summary
-
-    print_summary(Console(), rows, sweep.epsilon)
+    opt.show(
+        as_json,
+        lambda: {"name": sweep.name, "epsilon": sweep.epsilon, "rows": [row.to_record() for row in rows]},
+        lambda console: print_summary(console, rows, sweep.epsilon),
+    )
 
 
 def check_table_options(to: Path | None, is_compact: bool, steps: list[int] | None) -> None:
@@ -182,9 +163,18 @@ def plot(
         str | None,
         typer.Option(metavar="KIND", help="Estimate to show: evidence, knn or gaussian; default: the least biased."),
     ] = None,
-    as_json: AsJson = False,
+    as_json: opt.AsJson = False,
 ) -> None:
-    """Draw all figures, and list the files."""
+    """Draw what came out, for every world, kind of query and inference method.
+
+    Curves of entropy, of regret and of the chance of too much regret, with standard errors; how many instances are
+    certified by each step; where each method asked; and differences between methods on the same instances, with
+    confidence intervals. docs/sweep.md says how to read them.
+
+    Examples: [bold]journeyman sweep plot sweep.toml[/] writes to runs/sweep/figures. [bold]journeyman sweep plot
+    sweep.toml --to figures --format pdf --format png[/] writes both kinds elsewhere. [bold]journeyman sweep plot
+    sweep.toml --method random --method nuPAC-EIG --baseline random[/] shows two methods.
+    """
     from journeyman.experiment import load_sweep
     from journeyman.extras import require
     from journeyman.report.sweep.figure_data import FigureOptions, estimates
@@ -208,4 +198,4 @@ def plot(
         on_figure=None if as_json else lambda path: typer.echo(str(path)),
     )
     if as_json:
-        print_json({"files": [str(path) for path in written]})
+        opt.print_json({"files": [str(path) for path in written]})

@@ -1,45 +1,30 @@
 """`journeyman sweep init`, `run` and `resume`: write an example, run what is missing, and say how it ended."""
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeyman.cli.options import AsJson, print_json
+from journeyman.cli import options as opt
 from journeyman.cli.sweep.opening import OutFolder, SpecFile, command, print_hints, results_folder
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
     from journeyman.experiment import Sweep, SweepReport
 
-INIT_HELP = """Write an example of a sweep, to change into your own.
-
-Every key is there, with a comment. It compares four methods on eight small grids, and runs as it is in about a \
-minute. A file that exists is never overwritten, unless you say --force.
-"""
-INIT_EPILOG = "Example: [bold]journeyman sweep init sweep.toml[/], then [bold]journeyman sweep run sweep.toml[/]."
-HELP = """Run the cells of SPEC that are not finished yet; run it again to resume after any interruption.
-
-Cells are saved every few seconds, so that killing this loses only the steps since then. You may run the same \
-command several times at once, also on several machines that share the folder: they share the cells. A cell that fails \
-is recorded with its traceback and does not stop the others. Exit code 0 if every cell is finished, 1 if cells failed, \
-130 if stopped by Ctrl-C.
-"""
-EPILOG = (
-    "Examples: [bold]journeyman sweep run sweep.toml[/] uses all cores, and keeps results in runs/sweep. "
-    "[bold]journeyman sweep run sweep.toml --out /data/mine --workers 4[/] uses four, and another folder. "
-    "[bold]journeyman sweep run sweep.toml --executor dask --scheduler tcp://10.0.0.1:8786[/] uses the workers of "
-    "a Dask cluster. [bold]journeyman sweep run sweep.toml --retry-failed[/] retries failed cells."
-)
-RESUME_HELP = "Resume a sweep that was stopped: the same as [bold]journeyman sweep run[/], which always resumes."
-RESUME_EPILOG = "Example: [bold]journeyman sweep resume sweep.toml[/]."
-
 
 def init(
     file: Annotated[Path, typer.Argument(metavar="[FILE]", help="Where to write.")] = Path("sweep.toml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
 ) -> None:
-    """Write the example, and say what to do next."""
+    """Write an example of a sweep, to change into your own.
+
+    Every key is there, with a comment. It compares four methods on eight small grids, and runs as it is in about a
+    minute. A file that exists is never overwritten, unless you say --force.
+
+    Example: [bold]journeyman sweep init sweep.toml[/], then [bold]journeyman sweep run sweep.toml[/].
+    """
     from importlib.resources import files
 
     from journeyman.storage.files import made_folder, whole_file
@@ -73,9 +58,20 @@ def run(
     checkpoint_seconds: Annotated[
         float, typer.Option(metavar="S", help="How often running cells are saved, at the end of a step.")
     ] = 10.0,
-    as_json: AsJson = False,
+    as_json: opt.AsJson = False,
 ) -> None:
-    """Run what is missing, then say how it ended and what to do next."""
+    """Run the cells of SPEC that are not finished yet; run it again to resume after any interruption.
+
+    Cells are saved every few seconds, so that killing this loses only the steps since then. You may run the same
+    command several times at once, also on several machines that share the folder: they share the cells. A cell that
+    fails is recorded with its traceback and does not stop the others. Exit code 0 if every cell is finished, 1 if cells
+    failed, 130 if stopped by Ctrl-C.
+
+    Examples: [bold]journeyman sweep run sweep.toml[/] uses all cores, and keeps results in runs/sweep. [bold]journeyman
+    sweep run sweep.toml --out /data/mine --workers 4[/] uses four, and another folder. [bold]journeyman sweep run
+    sweep.toml --executor dask --scheduler tcp://10.0.0.1:8786[/] uses the workers of a Dask cluster. [bold]journeyman
+    sweep run sweep.toml --retry-failed[/] retries failed cells.
+    """
     from journeyman.experiment import load_sweep
     from journeyman.experiment.runner import RunOptions, jobs_of, run_jobs
     from journeyman.experiment.store import open_store
@@ -93,10 +89,11 @@ def run(
     try:
         report = run_jobs(jobs_of([sweep]), folder, options, name=sweep.name)
     except KeyboardInterrupt:
-        print_stop(sweep, spec, out)
+        print_stop(sweep, folder)
         raise typer.Exit(130) from None
     if as_json:
-        print_json({"name": sweep.name, "out": str(folder)} | report_record(report))
+        record = asdict(report) | {"failed": list(report.failed), "is_complete": report.is_complete}
+        opt.print_json({"name": sweep.name, "out": str(folder)} | record)
     else:
         print_end(sweep, spec, out, report)
     if report.failed:
@@ -120,13 +117,19 @@ def checked_workers(workers: int | None, executor: str, num_cells: int) -> int:
     return min(workers, num_cells)
 
 
-def print_plan(sweep: "Sweep", folder: Path, place: str, *, retry_failed: bool) -> None:
-    """Say what is to be done and where it goes, on the error stream."""
+def counted_cells(sweep: "Sweep", folder: Path) -> dict[str, int]:
+    """Return how many cells of a sweep are finished, running, ... now."""
     from journeyman.experiment import sweep_status
     from journeyman.report.sweep.summary import status_counts
+
+    return status_counts(sweep_status(sweep, folder))
+
+
+def print_plan(sweep: "Sweep", folder: Path, place: str, *, retry_failed: bool) -> None:
+    """Say what is to be done and where it goes, on the error stream."""
     from journeyman.report.sweep.text import describe_sweep
 
-    counts = status_counts(sweep_status(sweep, folder))
+    counts = counted_cells(sweep, folder)
     known = ", ".join(f"{count} {status}" for status, count in counts.items() if count and status != "waiting")
     typer.echo(f"{sweep.name}: {describe_sweep(sweep)}{f'; {known}' if known else ''}.", err=True)
     is_done = counts["finished"] + (0 if retry_failed else counts["failed"]) == len(sweep.cells())
@@ -134,13 +137,9 @@ def print_plan(sweep: "Sweep", folder: Path, place: str, *, retry_failed: bool) 
     typer.echo(f"{how}. Results are kept in {folder}.", err=True)
 
 
-def print_stop(sweep: "Sweep", spec: Path, out: Path | None) -> None:
+def print_stop(sweep: "Sweep", folder: Path) -> None:
     """Say what is kept after Ctrl-C, on the error stream."""
-    from journeyman.experiment import sweep_status
-    from journeyman.report.sweep.summary import status_counts
-
-    folder = results_folder(spec, out)
-    counts = status_counts(sweep_status(sweep, folder))
+    counts = counted_cells(sweep, folder)
     num_begun = counts["begun"] + counts["running"]  # this process still holds the locks of its own
     typer.echo(
         f"Stopped. {counts['finished']} of {len(sweep.cells())} cells are finished, {num_begun} begun; all of it is "
@@ -166,10 +165,3 @@ def print_end(sweep: "Sweep", spec: Path, out: Path | None, report: "SweepReport
         hints["Results in numbers:"] = command("table", spec, out)
         hints["In figures:"] = command("plot", spec, out)
     print_hints(hints)
-
-
-def report_record(report: "SweepReport") -> dict[str, Any]:
-    """Return a report as plain data."""
-    from dataclasses import asdict
-
-    return asdict(report) | {"failed": list(report.failed), "is_complete": report.is_complete}
