@@ -14,7 +14,7 @@ from journeyman.errors import InputError
 from journeyman.extras import require
 from journeyman.report.drawing.cells import add_legend, plain
 from journeyman.report.drawing.maps import checked_picture_path, save_figure, state_map
-from journeyman.report.scores import draw_scores, scaled_scores, score_label
+from journeyman.report.scores import draw_scores
 from journeyman.report.world.summary import summarise_world
 from journeyman.storage.files import made_folder
 from journeyman.wording import counted
@@ -171,8 +171,7 @@ def _kind_at(task: Task, state: int) -> str:
 
 def _draw_start_scores(ax: "Axes", task: Task, scores: Scores) -> None:
     asked = np.array(sorted({item.start_state for item in task.belief.demonstrations}), dtype=np.int64)
-    values, label = scaled_scores(scores.values), score_label(scores)
-    draw_scores(ax, task.world.problem.mdp, values, label, asked, scores.best_state())
+    draw_scores(ax, task.world.problem.mdp, scores, asked, scores.best_state())
 
 
 def draw_belief(ax: "Axes", task: Task) -> None:

@@ -7,7 +7,15 @@ from rich.console import Console
 
 from journeyman.acquisition import Scores, score
 from journeyman.inference import infer
-from journeyman.report.scores import ScoreMap, print_scores, score_figure, score_record
+from journeyman.report.scores import (
+    ScoreMap,
+    print_scores,
+    scaled_scores,
+    score_figure,
+    score_label,
+    score_record,
+    score_scale,
+)
 from journeyman.worlds import make_world
 
 
@@ -35,7 +43,7 @@ def test_numbers_of_the_map(found):
     assert found.times_asked[states[:3]].tolist() == [2, 1, 0]
     assert found.order[0] == np.argmax(found.scores.values)
     assert len(found.order) == len(states)
-    assert np.isnan(found.scaled[~found.world.problem.queryable]).all()
+    assert np.isnan(scaled_scores(found.scores)[~found.world.problem.queryable]).all()
 
 
 @pytest.mark.parametrize(
@@ -45,8 +53,8 @@ def test_numbers_of_the_map(found):
 def test_small_scores_are_scaled(found, largest, scale, unit):
     values = np.where(found.world.problem.queryable, largest, -np.inf)
     shown = with_values(found, values)
-    assert (shown.scale, shown.label) == (scale, f"score in {unit}")
-    assert np.nanmax(shown.scaled) == pytest.approx(largest * scale)
+    assert (score_scale(shown.scores), score_label(shown.scores)) == (scale, f"score in {unit}")
+    assert np.nanmax(scaled_scores(shown.scores)) == pytest.approx(largest * scale)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +64,7 @@ def test_small_scores_are_scaled(found, largest, scale, unit):
 def test_any_unit_or_none_is_printed_and_drawn(found, unit, largest, label):
     values = np.where(found.world.problem.queryable, largest, -np.inf)
     shown = replace(found, scores=replace(found.scores, values=values, unit=unit))
-    assert shown.label == label
+    assert score_label(shown.scores) == label
     assert f"in {unit}" in printed(shown) if unit else "without a unit" in printed(shown)
     assert score_record(shown)["unit"] == unit
 
@@ -64,7 +72,7 @@ def test_any_unit_or_none_is_printed_and_drawn(found, unit, largest, label):
 def test_drawing_names_what_it_shows(found):
     text = printed(found)
     best = int(found.order[0])
-    assert f"[{found.scaled[best]:.2f}]" in text
+    assert f"[{scaled_scores(found.scores)[best]:.2f}]" in text
     assert "x2" in text
     assert f"ask next   state {best}" in text
     assert max(len(line) for line in text.splitlines()) <= 100

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console, Group, RenderableType
-from rich.style import Style
 from rich.text import Text
 
 from journeyman.acquisition import ACQUISITIONS, Scores
@@ -16,7 +15,7 @@ from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing.cells import add_legend, has_marks, make_figure, plain
 from journeyman.report.drawing.maps import state_map
 from journeyman.report.drawing.marks import has_initial_marks, has_row_numbering
-from journeyman.report.drawing.terminal_grid import MIN_CELL, cell_style, fitting_cell_width, glyphs_of, grid_lines
+from journeyman.report.drawing.terminal_grid import Sheet, fitting_sheet
 from journeyman.report.terminal import definitions, print_warnings, text_table
 from journeyman.report.world.summary import without_nonfinite
 from journeyman.types import FloatArray, IntArray
@@ -57,61 +56,50 @@ class ScoreMap:
         order = np.argsort(-self.scores.values, kind="stable")
         return order[np.isfinite(self.scores.values[order])]
 
-    @property
-    def scale(self) -> float:
-        """What to multiply scores by, so that the best has digits before or right after the point."""
-        return scale_of(self.scores.values)
 
-    @property
-    def scaled(self) -> FloatArray:
-        """Scores `[S]` times the scale, without rounding errors around 0; NaN where a state may not be asked about."""
-        return scaled_scores(self.scores.values)
-
-    @property
-    def label(self) -> str:
-        """What the scaled scores are, with their unit."""
-        return score_label(self.scores)
-
-
-def scale_of(values: FloatArray) -> float:
+def score_scale(scores: Scores) -> float:
     """Return what to multiply scores by, so that the best has digits before or right after the point."""
-    largest = float(values.max())
+    largest = float(scores.values.max())
     return next((scale for scale in SCALES if largest * scale >= 0.1), 1e6 if largest > 0 else 1.0)
 
 
-def scaled_scores(values: FloatArray) -> FloatArray:
+def scaled_scores(scores: Scores) -> FloatArray:
     """Return scores `[S]` times their scale, without rounding errors around 0; NaN where they are not finite."""
-    clean = np.where(np.abs(values) < ROUNDING, 0.0, values)
-    return np.where(np.isfinite(clean), clean * scale_of(values), np.nan)
-
-
-def plain_unit(unit: str) -> str:
-    """Return the unit of an acquisition function in words."""
-    return UNITS.get(unit, unit)
+    clean = np.where(np.abs(scores.values) < ROUNDING, 0.0, scores.values)
+    return np.where(np.isfinite(clean), clean * score_scale(scores), np.nan)
 
 
 def score_label(scores: Scores) -> str:
     """Return what scaled scores are: "score in thousandths of nats", or "score" where they have no unit."""
-    words = [word for word in (SCALES[scale_of(scores.values)], plain_unit(scores.unit)) if word]
+    words = [word for word in (SCALES[score_scale(scores)], UNITS.get(scores.unit, scores.unit)) if word]
     return f"score in {' of '.join(words)}" if words else "score"
 
 
 def score_figure(found: ScoreMap) -> "Figure":
     """Return a picture of the scores; the best state has a star, states that were asked about have a square."""
-    mdp, scores = found.world.problem.mdp, found.scores
+    scores, world = found.scores, found.world
+    query = "" if scores.length is None else f", trajectories of {scores.length}"
+    title = f"{world.name}, seed {world.seed}: {scores.name}{query}, {len(found.demonstrations)} asked"
+    asked, best = np.flatnonzero(found.times_asked), int(found.order[0])
+    return titled_score_figure(world.problem.mdp, scores, asked, best, title)
+
+
+def titled_score_figure(
+    mdp: FiniteMDP, scores: Scores, asked: IntArray, best: int, title: str, pad: float | None = None
+) -> "Figure":
+    """Return the picture of `draw_scores` under a title, `pad` points above it."""
     figure = make_figure(mdp, num_panels=1)
     ax = figure.add_subplot()
-    draw_scores(ax, mdp, found.scaled, found.label, np.flatnonzero(found.times_asked), int(found.order[0]))
-    query = "" if scores.length is None else f", trajectories of {scores.length}"
-    title = f"{found.world.name}, seed {found.world.seed}: {scores.name}{query}, {len(found.demonstrations)} asked"
-    ax.set_title(plain(title), loc="left", fontsize=11)
+    draw_scores(ax, mdp, scores, asked, best)
+    ax.set_title(plain(title), loc="left", fontsize=11, pad=pad)
     add_legend(figure, mdp, None)
     return figure
 
 
-def draw_scores(ax: "Axes", mdp: FiniteMDP, values: FloatArray, label: str, asked: IntArray, best: int) -> None:
-    """Draw scores `[S]` (NaN: may not be asked about), with a star at the best state and squares at those `asked`."""
-    state_map(ax, mdp, values, label=label, is_diverging=False)
+def draw_scores(ax: "Axes", mdp: FiniteMDP, scores: Scores, asked: IntArray, best: int) -> None:
+    """Draw scores, with a star at the best state and squares at those `asked`; none where nobody may be asked."""
+    values = scaled_scores(scores)
+    state_map(ax, mdp, values, label=score_label(scores), is_diverging=False)
     for text in ax.texts:
         text.set_visible(text.get_text() != "?")  # where nobody may be asked there is no number
     size = 6.0
@@ -167,55 +155,50 @@ def print_scores(console: Console, found: ScoreMap) -> None:
         (scores.name, "bold"),
         f"{query} after {counted(len(found.demonstrations), 'demonstration')}",
     )
-    cell_width = None if world.problem.mdp.grid is None else fitting_cell_width(console, world.problem.mdp)
-    drawing = _table(found) if cell_width is None else _drawing(console, found, cell_width)
+    sheet = fitting_sheet(console, world.problem.mdp)
+    drawing = _table(found) if sheet is None else _drawing(sheet, found)
     console.print(Group(title, "", drawing, ""))
-    if cell_width is not None:
-        console.print(definitions(_legend(found, cell_width)), "")
+    if sheet is not None:
+        console.print(definitions(_legend(sheet, found)), "")
     console.print(definitions(_facts(found)))
     print_warnings(console, (*found.posterior.warnings, *scores.warnings))
 
 
-def _number(value: float) -> str:
-    """Return a score without its sign in at most five characters."""
-    return signed_number(value).lstrip("+")
-
-
-def _drawing(console: Console, found: ScoreMap, width: int) -> RenderableType:
+def _drawing(sheet: Sheet, found: ScoreMap) -> RenderableType:
     """Return the grid with a score in every cell, or tenths of the best where numbers do not fit."""
-    mdp, scaled = found.world.problem.mdp, found.scaled
-    best, limit = int(found.order[0]), float(np.nanmax(scaled))
+    mdp, width, values = sheet.mdp, sheet.cell_width, scaled_scores(found.scores)
+    best, limit = int(found.order[0]), float(np.nanmax(values))
     asked, is_marked = found.times_asked, (mdp.initial > 0) & has_initial_marks(mdp)
-    texts, styles = [], []
-    for state, value in enumerate(scaled.tolist()):
+    texts = []
+    for state, value in enumerate(values.tolist()):
         is_rated = not np.isnan(value)
         mark = "*" if is_marked[state] else " "
-        if width < MIN_CELL:
+        if sheet.is_small:
             tenth = str(min(int(10 * value / limit), 9)) if is_rated and limit > 0 else "0" if is_rated else "#"
             texts.append([f"[{tenth}]" if state == best else f" {tenth}{mark}"])
         else:
-            number = _number(value) if is_rated else "end" if mdp.terminal[state] else "-"
+            number = signed_number(value).lstrip("+") if is_rated else "end" if mdp.terminal[state] else "-"
             line = mark + number.center(width - 1)
             if state == best:
                 line = f"{mark.strip()}[{number}]".center(width)[-width:]  # the mark gives way if there is no room
             times = f"x{asked[state]}" if asked[state] else ""
             texts.append([line, times.center(width)])
-        styles.append(cell_style(value, limit) if is_rated else Style(dim=True))
-    return Group(*grid_lines(mdp, texts, styles, glyphs_of(console), width))
+    return sheet.drawing(texts, values, limit)
 
 
-def _legend(found: ScoreMap, width: int) -> dict[str, str]:
+def _legend(sheet: Sheet, found: ScoreMap) -> dict[str, str]:
     """Return what the marks mean: all that occur, and no others."""
-    mdp = found.world.problem.mdp
-    rows = {"numbers" if width >= MIN_CELL else "0-9": found.label}
-    if width < MIN_CELL:
-        rows["0-9"] = "score in tenths of the best; numbers need a wider terminal, --png or --json"
+    mdp, queryable = sheet.mdp, found.world.problem.queryable
+    if sheet.is_small:
+        rows = {"0-9": "score in tenths of the best; numbers need a wider terminal, --png or --json"}
+    else:
+        rows = {"numbers": score_label(found.scores)}
     rows["[ ]"] = "asked next"
-    if width >= MIN_CELL and found.demonstrations:
+    if not sheet.is_small and found.demonstrations:
         rows["x2"] = "asked about twice before"
-    if width < MIN_CELL and not found.world.problem.queryable.all():
+    if sheet.is_small and not queryable.all():
         rows["#"] = "may not be asked about"
-    elif mdp.terminal[~found.world.problem.queryable].any():
+    elif mdp.terminal[~queryable].any():
         rows["end"] = "terminal cell: nobody chooses there"
     if has_initial_marks(mdp):
         rows["*"] = "initial state"
@@ -226,11 +209,11 @@ def _legend(found: ScoreMap, width: int) -> dict[str, str]:
 
 def _table(found: ScoreMap) -> RenderableType:
     """Return the best states with their scores and bars."""
-    mdp, scaled, error = found.world.problem.mdp, found.scaled, found.scores.standard_error
-    table = text_table(("state", found.label, "asked", ""), numeric=(1, 2))
+    mdp, scaled, error = found.world.problem.mdp, scaled_scores(found.scores), found.scores.standard_error
+    table = text_table(("state", score_label(found.scores), "asked", ""), numeric=(1, 2))
     limit = float(np.nanmax(scaled))
     for state in found.order[:NUM_TABLE_STATES].tolist():
-        spread = "" if error is None else f" +- {plain_number(float(error[state] * found.scale))}"
+        spread = "" if error is None else f" +- {plain_number(float(error[state] * score_scale(found.scores)))}"
         times = str(found.times_asked[state]) if found.times_asked[state] else ""
         bar = "#" * round(BAR_WIDTH * scaled[state] / limit) if limit > 0 else ""
         table.add_row(Text(mdp.state_name(state)), f"{scaled[state]:.4g}{spread}", times, Text(bar))
@@ -245,7 +228,7 @@ def _facts(found: ScoreMap) -> dict[str, str]:
     spread = (
         "" if scores.standard_error is None else f" (standard error {plain_number(float(scores.standard_error[best]))})"
     )
-    unit, number = plain_unit(scores.unit), plain_number(float(scores.values[best]))
+    unit, number = UNITS.get(scores.unit, scores.unit), plain_number(float(scores.values[best]))
     rows = {"score": f"{ACQUISITIONS.find(scores.name).summary}, {f'in {unit}' if unit else 'without a unit'}"}
     rows["ask next"] = f"state {mdp.state_name(best)}: {f'{number} {unit}'.rstrip()}{spread}"
     is_tied = np.isclose(scores.values[found.order], scores.values[best], rtol=1e-9, atol=1e-12)

@@ -1,10 +1,10 @@
-"""A grid in the terminal: rewards as coloured cells, optimal actions as arrows, and a legend.
+"""A grid in the terminal: coloured cells with lines of text, and what to draw arrows and borders with.
 
 Without colour nothing is lost: numbers carry their sign, cells have borders, terminal cells say so. Where the terminal
-is too narrow for numbers, cells shrink to a sign, an arrow and a mark.
+is too narrow for numbers, cells shrink to a few signs without borders.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,18 +14,13 @@ from rich.style import Style
 from rich.text import Text
 
 from journeyman.mdp import FiniteMDP, Grid
-from journeyman.report.drawing.marks import (
-    commonest_kind,
-    has_initial_marks,
-    has_row_numbering,
-    named_kinds,
-    states_without_preference,
-)
-from journeyman.report.world.summary import WorldSummary
-from journeyman.wording import signed_number
+from journeyman.report.drawing.marks import has_row_numbering
+from journeyman.types import FloatArray
 
 MIN_CELL, MAX_CELL, SMALL_CELL = 6, 11, 3  # characters in a cell: sign and number must fit, small ones hold signs only
 BELOW, ZERO, ABOVE = np.array([202, 60, 60]), np.array([247, 247, 247]), np.array([50, 110, 190])
+END_WORDS = "terminal cell: its reward is paid once, then the episode ends"
+NUMBERS_WORDS = "outside the grid: state = number at the left + number at the top"
 
 
 class Glyphs(NamedTuple):
@@ -37,49 +32,93 @@ class Glyphs(NamedTuple):
     arrows: dict[tuple[int, int], str]
     borders: tuple[str, str, str]
     bar: str
+    plus_minus: str
 
 
 _STEPS = [(0, 0), (-1, 0), (0, 1), (1, 0), (0, -1), (-1, 1), (1, 1), (1, -1), (-1, -1)]
-UNICODE = Glyphs(dict(zip(_STEPS, "•↑→↓←↗↘↙↖", strict=True)), ("┌─┬┐", "├─┼┤", "└─┴┘"), "│")
-ASCII = Glyphs(dict(zip(_STEPS, "o^>v</\\/\\", strict=True)), ("+-++", "+-++", "+-++"), "|")
+UNICODE = Glyphs(dict(zip(_STEPS, "•↑→↓←↗↘↙↖", strict=True)), ("┌─┬┐", "├─┼┤", "└─┴┘"), "│", "±")
+ASCII = Glyphs(dict(zip(_STEPS, "o^>v</\\/\\", strict=True)), ("+-++", "+-++", "+-++"), "|", "~")
 
 
 @dataclass(frozen=True, eq=False)
-class _Sheet:
-    """What to draw and how large: `cell_width` characters per cell."""
+class Sheet:
+    """Room for the grid of an MDP on a console: `cell_width` characters per cell; `colours` in words, if it has any."""
 
-    summary: WorldSummary
+    mdp: FiniteMDP
     grid: Grid
     glyphs: Glyphs
     cell_width: int
+    colours: str
 
     @property
     def is_small(self) -> bool:
         """Whether cells hold signs instead of numbers, without borders."""
         return self.cell_width < MIN_CELL
 
+    def actions_text(self, actions: Sequence[int]) -> str:
+        """Return arrows for actions, or their names if they are not moves on the grid."""
+        if self.grid.moves is None:
+            return "/".join(self.mdp.action_name(action) for action in actions)
+        steps = np.sign(self.grid.moves)[list(actions)].tolist()
+        return "".join(self.glyphs.arrows[row, column] for row, column in steps)
 
-def grid_drawing(console: Console, summary: WorldSummary) -> tuple[RenderableType, dict[str, str]]:
-    """Return a world drawn on its grid, as detailed as the width of the console allows, and what the marks mean."""
-    grid = summary.mdp.grid
-    assert grid is not None
-    cell_width = fitting_cell_width(console, summary.mdp)
-    if cell_width is None:
-        return Text(
-            f"The grid has {grid.num_columns} columns, too many for {console.width} characters in a line; "
-            f"{label_width(summary.mdp) + SMALL_CELL * grid.num_columns} would do. Or make a picture: --png FILE"
-        ), {}
-    sheet = _Sheet(summary, grid, glyphs_of(console), cell_width)
+    def drawing(self, texts: Sequence[Sequence[str]], values: FloatArray, limit: float) -> RenderableType:
+        """Return the grid with numbers of rows and columns; cells without a state are walls.
+
+        Parameters
+        ----------
+        texts
+            Lines of text of every state's cell, equally many for all, each `cell_width` long.
+        values
+            `[S]` what cells are coloured by, see `cell_style`; NaN: not at all.
+        """
+        styles = [Style(dim=True) if np.isnan(value) else cell_style(value, limit) for value in values.tolist()]
+        return Group(*self._lines(texts, styles))
+
+    def _lines(self, texts: Sequence[Sequence[str]], styles: Sequence[Style]) -> Iterator[Text]:
+        grid, margin = self.grid, label_width(self.mdp)
+        state_at = {(row, column): state for state, (row, column) in enumerate(grid.places.tolist())}
+        is_numbered = has_row_numbering(self.mdp)
+        bar = "" if self.is_small else self.glyphs.bar
+        if is_numbered:
+            numbers = (str(column).center(self.cell_width) for column in range(grid.num_columns))
+            yield Text(" " * (margin + len(bar)) + (" " * len(bar)).join(numbers).rstrip(), style="dim")
+        for row in range(grid.num_rows):
+            yield from self._border(0 if row == 0 else 1)
+            for part in range(len(texts[0])):
+                label = str(row * grid.num_columns) if is_numbered and part == 0 else ""
+                line = Text.assemble((f"{label:>{margin - 1}} ", "dim"), bar)
+                for column in range(grid.num_columns):
+                    state = state_at.get((row, column))
+                    if state is None:
+                        line.append("#" * self.cell_width, style="dim")
+                    else:
+                        line.append(texts[state][part], style=styles[state])
+                    line.append(bar)
+                yield line
+        yield from self._border(2)
+
+    def _border(self, place: int) -> Iterator[Text]:
+        """Yield the line above (0), between (1) or below (2) rows; none in small drawings."""
+        if not self.is_small:
+            left, line, crossing, right = self.glyphs.borders[place]
+            cells = crossing.join([line * self.cell_width] * self.grid.num_columns)
+            yield Text(" " * label_width(self.mdp) + left + cells + right)
+
+
+def fitting_sheet(console: Console, mdp: FiniteMDP) -> Sheet | None:
+    """Return room for the grid of an MDP, as large as the console allows; None without a grid, or if it is too wide."""
+    grid = mdp.grid
+    if grid is None:
+        return None
+    width = min((console.width - label_width(mdp) - 1) // grid.num_columns - 1, MAX_CELL)
+    if width < MIN_CELL:
+        width = SMALL_CELL
+        if small_width(mdp) > console.width:
+            return None
     has_colour = console.color_system is not None and not console.no_color
-    limit = float(np.abs(summary.state_reward).max())
-    styles = [cell_style(float(reward), limit) for reward in summary.state_reward]
-    lines = grid_lines(summary.mdp, _cell_texts(sheet), styles, sheet.glyphs, cell_width)
-    return Group(*lines), _legend(sheet, has_colour=has_colour)
-
-
-def glyphs_of(console: Console) -> Glyphs:
-    """Return the characters that a console can show."""
-    return ASCII if console.options.ascii_only else UNICODE
+    glyphs = ASCII if console.options.ascii_only else UNICODE
+    return Sheet(mdp, grid, glyphs, width, "; blue above 0, red below" if has_colour else "")
 
 
 def label_width(mdp: FiniteMDP) -> int:
@@ -87,13 +126,10 @@ def label_width(mdp: FiniteMDP) -> int:
     return len(str(mdp.num_states)) + 1
 
 
-def fitting_cell_width(console: Console, mdp: FiniteMDP) -> int | None:
-    """Return how many characters a cell can have, `SMALL_CELL` where numbers do not fit, None where nothing does."""
+def small_width(mdp: FiniteMDP) -> int:
+    """Return how many characters wide the smallest drawing of an MDP's grid is."""
     assert mdp.grid is not None
-    room = (console.width - label_width(mdp) - 1) // mdp.grid.num_columns - 1
-    if room >= MIN_CELL:
-        return min(room, MAX_CELL)
-    return SMALL_CELL if label_width(mdp) + SMALL_CELL * mdp.grid.num_columns <= console.width else None
+    return label_width(mdp) + SMALL_CELL * mdp.grid.num_columns
 
 
 def cell_style(value: float, limit: float) -> Style:
@@ -103,137 +139,3 @@ def cell_style(value: float, limit: float) -> Style:
     red, green, blue = (round(float(part)) for part in mixed)
     is_dark = 0.299 * red + 0.587 * green + 0.114 * blue < 140
     return Style(color="#ffffff" if is_dark else "#000000", bgcolor=f"#{red:02x}{green:02x}{blue:02x}")
-
-
-def grid_lines(
-    mdp: FiniteMDP, texts: list[list[str]], styles: list[Style], glyphs: Glyphs, cell_width: int
-) -> Iterator[Text]:
-    """Yield the lines of a drawing: numbers of columns, borders, cells; cells without a state are walls.
-
-    Parameters
-    ----------
-    texts
-        Lines of text of every state's cell, equally many for all, each `cell_width` long.
-    styles
-        Colours of every state's cell.
-    """
-    grid = mdp.grid
-    assert grid is not None
-    margin = label_width(mdp)
-    state_at = {(row, column): state for state, (row, column) in enumerate(grid.places.tolist())}
-    is_numbered = has_row_numbering(mdp)
-    is_small = cell_width < MIN_CELL
-    bar = "" if is_small else glyphs.bar
-    if is_numbered:
-        numbers = (str(column).center(cell_width) for column in range(grid.num_columns))
-        yield Text(" " * (margin + len(bar)) + (" " * len(bar)).join(numbers).rstrip(), style="dim")
-    for row in range(grid.num_rows):
-        if not is_small:
-            yield _border(grid, glyphs.borders[0 if row == 0 else 1], cell_width, margin)
-        for part in range(len(texts[0])):
-            label = str(row * grid.num_columns) if is_numbered and part == 0 else ""
-            line = Text.assemble((f"{label:>{margin - 1}} ", "dim"), bar)
-            for column in range(grid.num_columns):
-                state = state_at.get((row, column))
-                if state is None:
-                    line.append("#" * cell_width, style="dim")
-                else:
-                    line.append(texts[state][part], style=styles[state])
-                line.append(bar)
-            yield line
-    if not is_small:
-        yield _border(grid, glyphs.borders[2], cell_width, margin)
-
-
-def _border(grid: Grid, characters: str, cell_width: int, margin: int) -> Text:
-    """Return a line above, between or below the rows."""
-    left, line, crossing, right = tuple(characters)
-    return Text(" " * margin + left + crossing.join([line * cell_width] * grid.num_columns) + right)
-
-
-def _cell_texts(sheet: _Sheet) -> list[list[str]]:
-    """Return the lines of text of every cell, each `cell_width` long: [mark and kind], reward, optimal actions."""
-    mdp, width = sheet.summary.mdp, sheet.cell_width
-    is_marked = (mdp.initial > 0) & has_initial_marks(mdp)
-    kinds = named_kinds(mdp)
-    texts = []
-    for state, actions in enumerate(_action_texts(sheet)):
-        mark, reward = "*" if is_marked[state] else " ", float(sheet.summary.state_reward[state])
-        if sheet.is_small:
-            texts.append([("+" if reward > 0 else "-" if reward < 0 else "0") + actions[:1] + mark])
-        elif kinds is None:
-            texts.append([mark + signed_number(reward).center(width - 1), actions.center(width)])
-        else:
-            kind = kinds[state][: width - 2].center(width - 2)
-            texts.append([f"{mark}{kind} ", signed_number(reward).center(width), actions.center(width)])
-    return texts
-
-
-def _action_texts(sheet: _Sheet) -> list[str]:
-    """Return what stands for the optimal actions of every state: arrows, names, or that it ends or does not matter."""
-    mdp, moves = sheet.summary.mdp, sheet.grid.moves
-    is_any = states_without_preference(mdp, sheet.summary.optimal)
-    texts = []
-    for state in range(mdp.num_states):
-        actions = np.flatnonzero(sheet.summary.optimal[state]).tolist()
-        if mdp.terminal[state]:
-            text = "#" if sheet.is_small else "end"
-        elif is_any[state]:
-            text = "any"
-        elif moves is None:
-            text = "/".join(mdp.action_name(action) for action in actions)
-        else:
-            text = "".join(_arrow(sheet, action) for action in actions)
-        texts.append(text[: sheet.cell_width])
-    return texts
-
-
-def _arrow(sheet: _Sheet, action: int) -> str:
-    row, column = np.sign(np.asarray(sheet.grid.moves)[action]).tolist()
-    return sheet.glyphs.arrows[row, column]
-
-
-def _legend(sheet: _Sheet, *, has_colour: bool) -> dict[str, str]:
-    """Return what the marks of a drawing mean: all that occur, and no others."""
-    mdp, grid = sheet.summary.mdp, sheet.grid
-    colours = "; blue above 0, red below" if has_colour else ""
-    if sheet.is_small:
-        rows = {"+ - 0": f"sign of the reward{colours}; numbers need a wider terminal, --png or --json"}
-    else:
-        is_state_only = sheet.summary.reward.ndim == 1
-        rows = {"+ -": f"reward{' of doing anything there' if is_state_only else ', averaged over actions'}{colours}"}
-    rows |= _action_legend(sheet)
-    if mdp.terminal.any():
-        rows["#" if sheet.is_small else "end"] = "terminal cell: its reward is paid once, then the episode ends"
-    if has_initial_marks(mdp):
-        rows["*"] = "initial state"
-    if grid.kinds is not None and not sheet.is_small:
-        commonest = commonest_kind(grid.kinds)
-        others = dict.fromkeys(kind for kind in grid.kinds if kind != commonest)
-        rows["words"] = f"kind of cell ({', '.join(others)}); without a word: {commonest}"
-    if mdp.num_states < grid.num_rows * grid.num_columns:
-        rows["#" * sheet.cell_width] = "wall"
-    if has_row_numbering(mdp):
-        rows["numbers"] = "outside the grid: state = number at the left + number at the top"
-    return rows
-
-
-def _action_legend(sheet: _Sheet) -> dict[str, str]:
-    """Return what arrows, the dot of staying and the word "any" mean, where they occur."""
-    mdp, optimal = sheet.summary.mdp, sheet.summary.optimal
-    is_any = states_without_preference(mdp, optimal)
-    shown = np.flatnonzero(optimal[~mdp.terminal & ~is_any].any(axis=0)).tolist()
-    which = "the first of those that are equally good" if sheet.is_small else "all that are equally good"
-    rows: dict[str, str] = {}
-    if sheet.grid.moves is None:
-        rows |= {"names": f"optimal actions, {which}"} if shown else {}
-    else:
-        stay = sheet.glyphs.arrows[0, 0]
-        arrows = dict.fromkeys(_arrow(sheet, action) for action in shown)
-        if directed := [arrow for arrow in arrows if arrow != stay]:
-            rows[" ".join(directed)] = f"optimal action, {which}"
-        if stay in arrows:
-            rows[stay] = "optimal action: stay"
-    if is_any.any():
-        rows["a" if sheet.is_small else "any"] = "all actions are equally good"
-    return rows

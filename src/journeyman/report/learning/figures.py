@@ -10,7 +10,7 @@ from journeyman.report.drawing.cells import add_legend, drawn_once, make_figure,
 from journeyman.report.drawing.maps import posterior_map, state_map
 from journeyman.report.learning.summary import LearningSummary
 from journeyman.report.posterior.knowledge import ParameterKnowledge
-from journeyman.report.scores import draw_scores, scaled_scores, score_label
+from journeyman.report.scores import titled_score_figure
 from journeyman.types import FloatArray
 
 if TYPE_CHECKING:
@@ -112,17 +112,12 @@ def reward_figure(summary: LearningSummary) -> "Figure":
 @drawn_once
 def score_map_figure(summary: LearningSummary) -> "Figure | None":
     """Return what the next question would be worth in each state; None if nothing may be asked."""
-    scores, mdp = summary.scores, summary.problem.mdp
+    scores = summary.scores
     if scores is None:
         return None
-    figure = make_figure(mdp, num_panels=1)
-    ax = figure.add_subplot()
     asked = np.unique([item.query.state for item in summary.asked]).astype(np.int64)
-    label = score_label(scores)
-    draw_scores(ax, mdp, scaled_scores(scores.values), label, asked, scores.best_state())
-    ax.set_title(plain(f"{scores.name}: the next question"), loc="left", fontsize=11, pad=20)
-    add_legend(figure, mdp, None)
-    return figure
+    title = f"{scores.name}: the next question"
+    return titled_score_figure(summary.problem.mdp, scores, asked, scores.best_state(), title, pad=20)
 
 
 @drawn_once

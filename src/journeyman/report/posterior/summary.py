@@ -12,14 +12,7 @@ from journeyman.demonstrations import Demonstration
 from journeyman.inference import Posterior
 from journeyman.mdp import FiniteMDP, evaluate_policy
 from journeyman.report.drawing.marks import has_row_numbering
-from journeyman.report.drawing.terminal_grid import (
-    MIN_CELL,
-    Glyphs,
-    cell_style,
-    fitting_cell_width,
-    glyphs_of,
-    grid_lines,
-)
+from journeyman.report.drawing.terminal_grid import END_WORDS, NUMBERS_WORDS, Sheet, fitting_sheet
 from journeyman.report.posterior.knowledge import LEVEL, ParameterKnowledge, parameter_knowledge
 from journeyman.report.terminal import definitions, print_warnings, text_table
 from journeyman.report.world.summary import per_state, without_nonfinite
@@ -140,12 +133,11 @@ def print_posterior(console: Console, summary: PosteriorSummary) -> None:
         (world.name, "bold"), f", seed {world.seed}: reward after {_asked(summary)}, by ", (posterior.method, "bold")
     )
     console.print(Group(title, ""))
-    cell_width = None if summary.mdp.grid is None else fitting_cell_width(console, summary.mdp)
-    has_cells = cell_width is not None and cell_width >= MIN_CELL
-    if has_cells:
-        assert cell_width is not None
-        console.print(_drawing(console, summary, cell_width), "")
-        console.print(definitions(_legend(console, summary)), "")
+    sheet = fitting_sheet(console, summary.mdp)
+    has_cells = sheet is not None and not sheet.is_small
+    if sheet is not None and has_cells:
+        console.print(_drawing(sheet, summary), "")
+        console.print(definitions(_legend(sheet, summary)), "")
     if not has_cells or world.problem.reward_model.kind == "features":
         console.print(parameter_table(summary), "")
     console.print(definitions(_facts(summary)))
@@ -161,54 +153,31 @@ def _asked(summary: PosteriorSummary) -> str:
     return f"{len(items)} {'trajectory' if len(items) == 1 else 'trajectories'} with {counted(num_actions, 'action')}"
 
 
-def _drawing(console: Console, summary: PosteriorSummary, cell_width: int) -> RenderableType:
+def _drawing(sheet: Sheet, summary: PosteriorSummary) -> RenderableType:
     """Return the grid: mean, standard deviation and demonstrated actions in every cell, coloured by the mean."""
-    glyphs = glyphs_of(console)
-    posterior, mdp = summary.posterior, summary.mdp
+    posterior, mdp, width = summary.posterior, summary.mdp, sheet.cell_width
     means, stds = per_state(mdp, posterior.mean_reward()), per_state(mdp, posterior.reward_std())
-    limit = float(np.abs(means).max())
-    texts = [
-        [
-            signed_number(float(mean)).center(cell_width),
-            f"{_plus_minus(glyphs)}{signed_number(float(std)).lstrip('+')}".center(cell_width),
-            _done(summary, state, glyphs)[:cell_width].center(cell_width),
-        ]
-        for state, (mean, std) in enumerate(zip(means, stds, strict=True))
-    ]
-    styles = [cell_style(float(mean), limit) for mean in means]
-    return Group(*grid_lines(summary.mdp, texts, styles, glyphs, cell_width))
+    texts = []
+    for state, (mean, std) in enumerate(zip(means.tolist(), stds.tolist(), strict=True)):
+        spread = f"{sheet.glyphs.plus_minus}{signed_number(std).lstrip('+')}"
+        seen = np.flatnonzero(posterior.counts[state]).tolist()
+        done = sheet.actions_text(seen) if seen or not mdp.terminal[state] else "end"
+        texts.append([line.center(width) for line in (signed_number(mean), spread, done[:width])])
+    return sheet.drawing(texts, means, float(np.abs(means).max()))
 
 
-def _plus_minus(glyphs: Glyphs) -> str:
-    return "~" if glyphs.bar == "|" else "±"
-
-
-def _done(summary: PosteriorSummary, state: int, glyphs: Glyphs) -> str:
-    """Return what the expert was seen to do in a state: its different actions, as arrows where they are moves."""
-    mdp, actions = summary.mdp, np.flatnonzero(summary.posterior.counts[state]).tolist()
-    if mdp.terminal[state] and not actions:
-        return "end"
-    if mdp.grid is None or mdp.grid.moves is None:
-        return "/".join(mdp.action_name(action) for action in actions)
-    steps = np.sign(np.asarray(mdp.grid.moves))[actions].tolist()
-    return "".join(glyphs.arrows[row, column] for row, column in steps)
-
-
-def _legend(console: Console, summary: PosteriorSummary) -> dict[str, str]:
+def _legend(sheet: Sheet, summary: PosteriorSummary) -> dict[str, str]:
     """Return what stands in the cells."""
-    mdp, glyphs = summary.mdp, glyphs_of(console)
-    has_colour = console.color_system is not None and not console.no_color
-    colours = "; blue above 0, red below" if has_colour else ""
     by_action = "" if summary.world.problem.reward_model.is_state_only else ", averaged over actions"
-    rows = {"+ -": f"posterior mean of the reward{by_action}{colours}"}
-    rows[_plus_minus(glyphs)] = "posterior standard deviation"
+    rows = {"+ -": f"posterior mean of the reward{by_action}{sheet.colours}"}
+    rows[sheet.glyphs.plus_minus] = "posterior standard deviation"
     if summary.posterior.counts.any():
-        moves = mdp.grid is not None and mdp.grid.moves is not None
-        rows["arrows" if moves else "names"] = "what the expert was seen to do there; nothing: it was not seen there"
-    if mdp.terminal.any():
-        rows["end"] = "terminal cell: its reward is paid once, then the episode ends"
-    if has_row_numbering(mdp):
-        rows["numbers"] = "outside the grid: state = number at the left + number at the top"
+        word = "names" if sheet.grid.moves is None else "arrows"
+        rows[word] = "what the expert was seen to do there; nothing: it was not seen there"
+    if sheet.mdp.terminal.any():
+        rows["end"] = END_WORDS
+    if has_row_numbering(sheet.mdp):
+        rows["numbers"] = NUMBERS_WORDS
     return rows
 
 

@@ -11,8 +11,23 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from journeyman.mdp import FiniteMDP
-from journeyman.report.drawing.marks import describe_expert, describe_initial
-from journeyman.report.drawing.terminal_grid import cell_style, grid_drawing
+from journeyman.report.drawing.marks import (
+    commonest_kind,
+    describe_expert,
+    describe_initial,
+    has_initial_marks,
+    has_row_numbering,
+    named_kinds,
+    states_without_preference,
+)
+from journeyman.report.drawing.terminal_grid import (
+    END_WORDS,
+    NUMBERS_WORDS,
+    Sheet,
+    cell_style,
+    fitting_sheet,
+    small_width,
+)
 from journeyman.report.terminal import definitions, text_table
 from journeyman.report.world.summary import WorldSummary
 from journeyman.wording import counted, listed, percent, plain_number, signed_number
@@ -69,10 +84,15 @@ def print_world(
         f", seed {world.seed}: {counted(mdp.num_states, 'state')} x {counted(mdp.num_actions, 'action')}, "
         f"discount {plain_number(mdp.discount)}",
     )
+    sheet = fitting_sheet(console, mdp)
     if mdp.grid is None:
         drawing, legend = state_table(summary, shows_all=shows_all)
+    elif sheet is None:
+        needed = f"{small_width(mdp)} would do. Or make a picture: --png FILE"
+        room = f"too many for {console.width} characters in a line; {needed}"
+        drawing, legend = Text(f"The grid has {mdp.grid.num_columns} columns, {room}"), {}
     else:
-        drawing, legend = grid_drawing(console, summary)
+        drawing, legend = _grid_drawing(sheet, summary), _legend(sheet, summary)
     console.print(Group(title, "", drawing, ""))
     if legend:
         console.print(definitions(legend), "")
@@ -101,6 +121,76 @@ def _truth(summary: WorldSummary) -> str:
     if model.names is not None:
         return listed([f"{name} {value:.2f}" for name, value in zip(model.names, truth, strict=True)])
     return counted(model.num_parameters, "parameter") + PARAMETERS_IN_WORDS.get(model.kind, "")
+
+
+def _grid_drawing(sheet: Sheet, summary: WorldSummary) -> RenderableType:
+    """Return the grid: [mark and kind,] reward and optimal actions in every cell, coloured by the reward."""
+    mdp, width = sheet.mdp, sheet.cell_width
+    is_marked = (mdp.initial > 0) & has_initial_marks(mdp)
+    is_any = states_without_preference(mdp, summary.optimal)
+    kinds = named_kinds(mdp)
+    texts = []
+    for state, reward in enumerate(summary.state_reward.tolist()):
+        mark = "*" if is_marked[state] else " "
+        if mdp.terminal[state]:
+            actions = "#" if sheet.is_small else "end"
+        else:
+            best = np.flatnonzero(summary.optimal[state]).tolist()
+            actions = "any" if is_any[state] else sheet.actions_text(best)[:width]
+        if sheet.is_small:
+            texts.append([("+" if reward > 0 else "-" if reward < 0 else "0") + actions[:1] + mark])
+        elif kinds is None:
+            texts.append([mark + signed_number(reward).center(width - 1), actions.center(width)])
+        else:
+            kind = kinds[state][: width - 2].center(width - 2)
+            texts.append([f"{mark}{kind} ", signed_number(reward).center(width), actions.center(width)])
+    return sheet.drawing(texts, summary.state_reward, float(np.abs(summary.state_reward).max()))
+
+
+def _legend(sheet: Sheet, summary: WorldSummary) -> dict[str, str]:
+    """Return what the marks of a drawing mean: all that occur, and no others."""
+    mdp, grid = sheet.mdp, sheet.grid
+    if sheet.is_small:
+        rows = {"+ - 0": f"sign of the reward{sheet.colours}; numbers need a wider terminal, --png or --json"}
+    else:
+        is_state_only = summary.reward.ndim == 1
+        by_action = " of doing anything there" if is_state_only else ", averaged over actions"
+        rows = {"+ -": f"reward{by_action}{sheet.colours}"}
+    rows |= _action_legend(sheet, summary)
+    if mdp.terminal.any():
+        rows["#" if sheet.is_small else "end"] = END_WORDS
+    if has_initial_marks(mdp):
+        rows["*"] = "initial state"
+    if grid.kinds is not None and not sheet.is_small:
+        commonest = commonest_kind(grid.kinds)
+        others = dict.fromkeys(kind for kind in grid.kinds if kind != commonest)
+        rows["words"] = f"kind of cell ({', '.join(others)}); without a word: {commonest}"
+    if mdp.num_states < grid.num_rows * grid.num_columns:
+        rows["#" * sheet.cell_width] = "wall"
+    if has_row_numbering(mdp):
+        rows["numbers"] = NUMBERS_WORDS
+    return rows
+
+
+def _action_legend(sheet: Sheet, summary: WorldSummary) -> dict[str, str]:
+    """Return what arrows, the dot of staying and the word "any" mean, where they occur."""
+    mdp, optimal = sheet.mdp, summary.optimal
+    is_any = states_without_preference(mdp, optimal)
+    shown = np.flatnonzero(optimal[~mdp.terminal & ~is_any].any(axis=0)).tolist()
+    which = "the first of those that are equally good" if sheet.is_small else "all that are equally good"
+    rows: dict[str, str] = {}
+    if sheet.grid.moves is None:
+        rows |= {"names": f"optimal actions, {which}"} if shown else {}
+    else:
+        stay = sheet.glyphs.arrows[0, 0]
+        arrows = dict.fromkeys(sheet.actions_text(shown))
+        if directed := [arrow for arrow in arrows if arrow != stay]:
+            rows[" ".join(directed)] = f"optimal action, {which}"
+        if stay in arrows:
+            rows[stay] = "optimal action: stay"
+    if is_any.any():
+        rows["a" if sheet.is_small else "any"] = "all actions are equally good"
+    return rows
 
 
 def state_table(summary: WorldSummary, *, shows_all: bool = False) -> tuple[RenderableType, dict[str, str]]:
