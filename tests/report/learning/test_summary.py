@@ -112,10 +112,10 @@ def test_words_by_hand():
 
 
 def test_sentences_tell_what_cannot_be_known():
-    shift, level = limits(grid_summary())[:2]
+    shift, level = list(limits(grid_summary()))[:2]
     assert shift.startswith("1 of 9 directions")
     assert "10 in terminal cells" in level
-    assert limits(plain_summary())[0].startswith("3 of 6 directions")
+    assert next(limits(plain_summary())).startswith("3 of 6 directions")
     assert "of 9 directions" in learned_sentence(grid_summary())
     assert change_sentence(grid_summary()).startswith(
         "With 3 demonstrations, the chance of a regret of 0.1 or more went"

@@ -101,7 +101,7 @@ class Sheet:
     def _border(self, place: int) -> Iterator[Text]:
         """Yield the line above (0), between (1) or below (2) rows; none in small drawings."""
         if not self.is_small:
-            left, line, crossing, right = self.glyphs.borders[place]
+            left, line, crossing, right = tuple(self.glyphs.borders[place])
             cells = crossing.join([line * self.cell_width] * self.grid.num_columns)
             yield Text(" " * label_width(self.mdp) + left + cells + right)
 

@@ -130,7 +130,6 @@ def comparison_sentences(comparison: Comparison) -> tuple[str, ...]:
 
 def _outcome(comparison: Comparison, name: str) -> str:
     summary = comparison.summaries[name]
-    mdp = summary.problem.mdp
     count = summary.num_demonstrations
     answers = counted(count, "answer")
     text = (
@@ -139,10 +138,10 @@ def _outcome(comparison: Comparison, name: str) -> str:
         else f"{name} has no certificate after {answers}"
     )
     text += f", and its policy truly loses {summary.true_regrets[-1]:.2g} of the return"
-    states, times = np.unique([item.query.state for item in summary.asked], return_counts=True)
     idle = comparison.idle_queries[name]
     if count and idle:
-        where = short_place(mdp, int(states[times.argmax()]))
+        states, times = np.unique([item.query.state for item in summary.asked], return_counts=True)
+        where = short_place(summary.problem.mdp, int(states[times.argmax()]))
         text += (
             f". It asked {idle} of {count} times where every action is equally good, mostly in state {where}: there "
             "the expert's choice is as random as can be, and tells nothing"

@@ -19,7 +19,7 @@ from journeyman.inference.posterior import Posterior
 from journeyman.mdp.graph import reachable
 from journeyman.problem import Problem
 from journeyman.report.posterior.knowledge import ParameterKnowledge
-from journeyman.types import BoolArray, FloatArray, IntArray
+from journeyman.types import BoolArray, FloatArray
 
 MAX_ENTRIES = 1_500_000  # of the matrix whose null space is taken: about two seconds
 RANK_TOLERANCE = 1e-9
@@ -152,23 +152,17 @@ def reason_not_learned(
     parameter: int, posterior: Posterior, found: Identifiability, knowledge: ParameterKnowledge
 ) -> str:
     """Say why a parameter is nearly as unsure as before."""
-    mdp = posterior.problem.mdp
+    mdp, model = posterior.problem.mdp, posterior.problem.reward_model
     share = found.invisible_share
     if share is not None and share[parameter] > WHOLLY:
         return "no expert's choice depends on it: it can never be learned from demonstrations"
     if not posterior.counts.any():
         return "there is no answer yet"
-    places = np.unique(paying_states(parameter, posterior.problem))
+    rows = sparse.csc_array(model.features)[:, [parameter]].nonzero()[0]
+    places = np.unique(rows if model.is_state_only else rows // model.num_actions)  # where it is paid
     if places.size == 0:
         return f"it pays nowhere: no state has the feature {knowledge.names[parameter]}"
     seen = np.flatnonzero(posterior.counts.sum(axis=1))
     if not reachable(mdp, seen)[places].any():
         return "where it is paid cannot be reached from any state that an answer came from"
     return "what the expert did so far would be much the same for most of its likely values"
-
-
-def paying_states(parameter: int, problem: Problem) -> IntArray:
-    """Return the states in which a parameter is paid, for some action."""
-    model = problem.reward_model
-    rows = sparse.csc_array(model.features)[:, [parameter]].nonzero()[0]
-    return np.unique(rows if model.is_state_only else rows // model.num_actions)

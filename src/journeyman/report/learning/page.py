@@ -5,20 +5,7 @@ from typing import Any
 import numpy as np
 
 from journeyman.report.html import Markup, contents, document, element, join, paragraph
-from journeyman.report.learning.section_knowing import (
-    actions_section,
-    asked_section,
-    course_section,
-    learned_section,
-    limits_section,
-)
-from journeyman.report.learning.section_trusting import (
-    certificate_section,
-    diagnostics_section,
-    footer,
-    tiles,
-    verdict_box,
-)
+from journeyman.report.learning import section_knowing as knowing, section_trusting as trusting
 from journeyman.report.learning.sentences import limits, open_parameters, verdict_sentences
 from journeyman.report.learning.summary import LearningSummary
 from journeyman.report.world.summary import without_nonfinite
@@ -47,24 +34,24 @@ def learning_report(summary: LearningSummary) -> str:
         f"{summary.name}: journeyman report",
         element("h1", summary.name),
         paragraph(lead, class_="lead"),
-        verdict_box(summary),
-        tiles(summary),
+        trusting.verdict_box(summary),
+        trusting.tiles(summary),
         contents(CONTENTS),
         learning_sections(summary),
-        footer(),
+        trusting.footer(),
     )
 
 
 def learning_sections(summary: LearningSummary, truth: FloatArray | None = None) -> Markup:
     """Return the sections of a report; with the true parameters `[D]`, where they are known."""
     return join(
-        certificate_section(summary),
-        actions_section(summary),
-        learned_section(summary, truth),
-        limits_section(summary),
-        asked_section(summary),
-        course_section(summary),
-        diagnostics_section(summary),
+        trusting.certificate_section(summary),
+        knowing.actions_section(summary),
+        knowing.learned_section(summary, truth),
+        knowing.limits_section(summary),
+        knowing.asked_section(summary),
+        knowing.course_section(summary),
+        trusting.diagnostics_section(summary),
     )
 
 

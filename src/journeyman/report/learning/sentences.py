@@ -1,6 +1,6 @@
 """What a report says in sentences: how the learning went, and what cannot be known and why."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing.marks import named_kinds
 from journeyman.report.learning.identifiability import WHOLLY, reason_not_learned
 from journeyman.report.learning.summary import LearningSummary
-from journeyman.types import IntArray
 from journeyman.wording import counted, listed, percent, plain_number
 
 MAX_NAMES = 8
@@ -45,10 +44,7 @@ def answer_words(mdp: FiniteMDP, answer: Demonstration | None) -> str:
     """Return what an expert did, by names: "up", or "up, up, left (ended)"; "" if there is no answer."""
     if answer is None:
         return ""
-    actions = [mdp.action_name(action) for _, action in answer.steps]
-    shown = ", ".join(actions[:MAX_NAMES]) + (
-        f" and {len(actions) - MAX_NAMES} more" if len(actions) > MAX_NAMES else ""
-    )
+    shown = first_names([mdp.action_name(action) for _, action in answer.steps])
     return f"{shown or 'nothing'} (ended)" if answer.ended == "terminated" else shown
 
 
@@ -78,11 +74,10 @@ def short_place(mdp: FiniteMDP, state: int) -> str:
     return f"{mdp.state_name(state)} ({kind})" if kind else mdp.state_name(state)
 
 
-def state_names(mdp: FiniteMDP, states: IntArray) -> str:
-    """Return some states by name, the first few if they are many."""
-    names = [mdp.state_name(int(state)) for state in states[:MAX_NAMES]]
-    rest = len(states) - len(names)
-    return f"{', '.join(names)} and {rest} more" if rest > 0 else listed(names)
+def first_names(names: Sequence[str]) -> str:
+    """Return names with commas between them, the first few if they are many: "up, up and 5 more"."""
+    rest = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def learned_sentence(summary: LearningSummary) -> str:
@@ -102,12 +97,8 @@ def learned_sentence(summary: LearningSummary) -> str:
     return f"{sentence} Along the best known one {left} of the prior's standard deviation is left."
 
 
-def limits(summary: LearningSummary) -> tuple[str, ...]:
+def limits(summary: LearningSummary) -> Iterator[str]:
     """Say what cannot be known from any demonstrations, and why."""
-    return tuple(_limits(summary))
-
-
-def _limits(summary: LearningSummary) -> Iterator[str]:
     found, mdp = summary.identifiability, summary.problem.mdp
     if found.invisible is None:
         yield "This problem is too large to work out which changes of the reward no expert's choice depends on."
@@ -136,14 +127,13 @@ def _limits(summary: LearningSummary) -> Iterator[str]:
         share = found.invisible_share
         whole = [] if share is None else np.flatnonzero(share > WHOLLY).tolist()
         if whole:
-            names = [summary.parameters.names[i] for i in whole[:MAX_NAMES]]
-            rest = f" and {len(whole) - len(names)} more" if len(whole) > len(names) else ""
-            yield f"These parameters can never be learned, since no choice depends on them: {', '.join(names)}{rest}."
+            hidden = first_names([summary.parameters.names[i] for i in whole])
+            yield f"These parameters can never be learned, since no choice depends on them: {hidden}."
     if found.beyond.any():
-        states = np.flatnonzero(found.beyond)
+        names = [mdp.state_name(state) for state in np.flatnonzero(found.beyond).tolist()]
         yield (
-            f"In {counted(len(states), 'state')} no answer can ever show what the expert does, because nobody may be "
-            f"asked there: {state_names(mdp, states)}."
+            f"In {counted(len(names), 'state')} no answer can ever show what the expert does, because nobody may be "
+            f"asked there: {first_names(names) if len(names) > MAX_NAMES else listed(names)}."
         )
 
 
