@@ -9,7 +9,6 @@ from journeyman.cli import options as opt
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
-    from journeyman.calibration import CalibrationSpec
     from journeyman.problem import Problem
 
 DEPENDENT_WARNING = (
@@ -77,7 +76,7 @@ def calibrate(
         assumed_beta_factor=assumed_beta_factor,
         seed=seed,
     )
-    path = out or default_path(spec)
+    path = out or Path(f"calibration-{world or 'problem'}-{inference}-{spec.id[:8]}.jsonl")
     if spec.depends_on_truth:
         typer.echo(f"Warning: {DEPENDENT_WARNING}", err=True)
     typer.echo(f"Results are kept in {path}; run the same command again to resume after an interruption.", err=True)
@@ -91,11 +90,6 @@ def calibrate(
     record = {"spec": spec.record(), "depends_on_truth": spec.depends_on_truth} | summary_record(summary)
     opt.show(as_json, lambda: record, lambda console: print_calibration(console, summary, title))
     opt.save_picture(lambda: calibration_figure(summary, title), png, as_json)
-
-
-def default_path(spec: "CalibrationSpec") -> Path:
-    """Return a file name that differs between specs that differ."""
-    return Path(f"calibration-{spec.world or 'problem'}-{spec.method}-{spec.id[:8]}.jsonl")
 
 
 def given_problem(file: Path | None, factory: str | None) -> "Problem | None":

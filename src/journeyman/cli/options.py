@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from journeyman.worlds import World
 
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., None])
+
+
+def pairs_option(name: str, what: str) -> Any:
+    """Return the option that takes settings of something as KEY=VALUE, as often as need be."""
+    return typer.Option(name, metavar="KEY=VALUE", help=f"Option of {what}; can be repeated.")
+
+
 WorldName = Annotated[str, typer.Argument(metavar="WORLD", help="A name that [bold]journeyman worlds[/] lists.")]
 WorldChoice = Annotated[
     str | None, typer.Option("--world", metavar="NAME", help="A world of [bold]journeyman worlds[/].")
@@ -25,10 +32,7 @@ ProblemFile = Annotated[
     Path | None,
     typer.Option("--problem", metavar="FILE", help="A problem file, as [bold]journeyman init[/] writes one."),
 ]
-WorldOptions = Annotated[
-    list[str] | None,
-    typer.Option("--world-set", metavar="KEY=VALUE", help="Option of the world, such as beta=2; can be repeated."),
-]
+WorldOptions = Annotated[list[str] | None, pairs_option("--world-set", "the world, such as beta=2")]
 Inference = Annotated[
     str,
     typer.Option(
@@ -36,24 +40,14 @@ Inference = Annotated[
     ),
 ]
 InferenceOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--inference-set",
-        metavar="KEY=VALUE",
-        help="Option of the inference method, such as num_particles=500; can be repeated.",
-    ),
+    list[str] | None, pairs_option("--inference-set", "the inference method, such as num_particles=500")
 ]
 Acquisition = Annotated[
     str | None,
     typer.Option("--acquisition", metavar="NAME", help="Acquisition function; default: by goal and problem."),
 ]
 AcquisitionOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--acquisition-set",
-        metavar="KEY=VALUE",
-        help="Option of the acquisition function, such as edges=0,1; can be repeated.",
-    ),
+    list[str] | None, pairs_option("--acquisition-set", "the acquisition function, such as edges=0,1")
 ]
 Kind = Annotated[str, typer.Option("--kind", metavar="KIND", help="state: one action; trajectory: several.")]
 Length = Annotated[
@@ -68,11 +62,14 @@ Goal = Annotated[str, typer.Option("--goal", help="policy: a certified policy; r
 Picture = Annotated[
     Path | None, typer.Option("--png", metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")
 ]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Of the Dask scheduler, such as tcp://10.0.0.1:8786.")
+]
 Threads = Annotated[int | None, typer.Option("--threads", metavar="N", help="Threads; default: all cores.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def help_texts(function: Callable[..., None]) -> dict[str, str]:
+def help_texts(function: Callable[..., None]) -> dict[str, Any]:
     """Return the help of a command from its docstring, a line per paragraph; the last paragraph, examples, ends it."""
     *paragraphs, examples = [" ".join(part.split()) for part in (inspect.getdoc(function) or "").split("\n\n")]
     return {"help": "\n\n".join(paragraphs), "epilog": examples}
@@ -94,20 +91,15 @@ def parse_options(name: str, pairs: list[str] | None) -> dict[str, Any]:
     defaults = world_options(name)
     texts = split_pairs(pairs, "--world-set beta=2")
     check_options(texts, defaults, f"world {name!r}")
-    return {key: parse_value(key, text, type(defaults[key])) for key, text in texts.items()}
-
-
-WORDS_OF_TYPE = {int: "a whole number", float: "a number", str: "a word"}
-
-
-def parse_value(key: str, text: str, kind: type) -> Any:
-    """Return the text of an option as a value of its type."""
-    try:
-        return kind(text)
-    except ValueError:
-        raise InputError(
-            f"option {key} must be {WORDS_OF_TYPE[kind]}, got {text!r}. Example: --world-set {key}=2"
-        ) from None
+    values: dict[str, Any] = {}
+    for key, text in texts.items():
+        kind = type(defaults[key])
+        try:
+            values[key] = kind(text)
+        except ValueError:
+            what = {int: "a whole number", float: "a number"}[kind]
+            raise InputError(f"option {key} must be {what}, got {text!r}. Example: --world-set {key}=2") from None
+    return values
 
 
 def split_pairs(pairs: list[str], example: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from journeyman.cli import options as opt
 from journeyman.errors import InputError
 
 
@@ -21,9 +22,7 @@ def reproduce(
     seeds: Annotated[int | None, typer.Option(help="Instances of each world, if not all of the scale.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes, one core each; default: all cores.")] = None,
     executor: Annotated[str, typer.Option(help="local, or dask for a cluster.")] = "local",
-    scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Of the Dask scheduler, such as tcp://10.0.0.1:8786.")
-    ] = None,
+    scheduler: opt.Scheduler = None,
     tables: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Tables of an earlier run: what they hold is not run again.")
     ] = None,
@@ -47,7 +46,9 @@ def reproduce(
     from journeyman.storage.workers import check_executor
     from journeyman.threads import default_num_threads
 
-    make_importable()
+    root = str(checkout(Path.cwd(), Path(__file__).resolve().parent))
+    if root not in sys.path:
+        sys.path.insert(0, root)  # the folder reproduction/ is not in the installed package
     from reproduction.experiments import SCALES
     from reproduction.run import Plan, reproduce as run_plan
 
@@ -86,13 +87,6 @@ def reproduce(
             err=True,
         )
         raise typer.Exit(1)
-
-
-def make_importable() -> None:
-    """Make the folder reproduction/ of a checkout importable: it is not in the installed package."""
-    root = str(checkout(Path.cwd(), Path(__file__).resolve().parent))
-    if root not in sys.path:
-        sys.path.insert(0, root)
 
 
 def checkout(*starts: Path) -> Path:

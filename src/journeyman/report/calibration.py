@@ -55,7 +55,11 @@ def calibration_figure(summary: CalibrationSummary, title: str) -> "Figure":
         ax.set_title(plain(f"{item.name}\nchi-square p {_p(item.chi_square_p)}, ECDF p {_p(item.ecdf_p)}"), fontsize=9)
     for ax in axes.flat[len(summary.quantities) :]:
         ax.set_visible(False)
-    _finish(figure, axes, plain(f"{title}\n{_verdict(summary)}"))
+    for ax in axes[:, 0]:
+        ax.set_ylabel("ECDF difference", fontsize=9)
+    words = "nothing speaks against calibration" if summary.is_calibrated else "miscalibrated"
+    found = f"{words} (p {_p(summary.p_value)} for all quantities together)"
+    _explain(figure, f"{title}\n{summary.num_replications} replications: {found}")
     return figure
 
 
@@ -74,7 +78,7 @@ def comparison_figure(rows: Sequence[tuple[str, CalibrationSummary]], title: str
         line[0].set_ylabel(plain("\n".join(words)), fontsize=9, rotation=0, ha="right", va="center")
     for ax, name in zip(axes[0], (*DERIVED, "parameters"), strict=True):
         ax.set_title(plain(name), fontsize=10)
-    _finish(figure, axes, plain(title), y_label="")
+    _explain(figure, title)
     return figure
 
 
@@ -133,11 +137,9 @@ def _limit(summaries: Sequence[CalibrationSummary]) -> float:
     return min(1.05 * largest, LARGEST_LIMIT)
 
 
-def _finish(figure: "Figure", axes: Any, title: str, y_label: str = "ECDF difference") -> None:
-    for ax in axes[:, 0]:
-        if y_label:
-            ax.set_ylabel(y_label, fontsize=9)
-    figure.suptitle(title, fontsize=11)
+def _explain(figure: "Figure", title: str) -> None:
+    """Put the title above all panels, and how to read them below."""
+    figure.suptitle(plain(title), fontsize=11)
     figure.supxlabel(f"rank of the truth among posterior draws (0: below all, 1: above all)\n{READING}", fontsize=8)
 
 
@@ -147,42 +149,34 @@ def _p(value: float) -> str:
     return f"{value:.2f}" if value >= 0.01 else f"{value:.0e}"
 
 
-def _verdict(summary: CalibrationSummary) -> str:
-    words = "nothing speaks against calibration" if summary.is_calibrated else "miscalibrated"
-    return f"{summary.num_replications} replications: {words} (p {_p(summary.p_value)} for all quantities together)"
-
-
 def describe_spec(spec: Mapping[str, Any]) -> str:
     """Return in words what was run, from the record of a spec."""
-    options = ", ".join(f"{key}={value}" for key, value in spec["method_options"].items())
-    method = f"{spec['method']} ({options})" if options else spec["method"]
+    method = _with_options(spec["method"], spec["method_options"])
     if "problem" in spec:
         place = f"problem {spec['problem'][:8]}"
     else:
-        world = ", ".join(f"{key}={value}" for key, value in spec["world_options"].items())
-        place = f"{spec['world']} ({world})" if world else spec["world"]
-    number = spec["num_demonstrations"]
-    noun = "annotation" if spec["kind"] == "state" else f"trajectory of up to {spec['length']} steps"
-    plural = noun if number == 1 else "annotations" if spec["kind"] == "state" else f"trajectories{noun[10:]}"
-    factor = spec["assumed_beta_factor"]
+        place = _with_options(spec["world"], spec["world_options"])
+    number, factor = spec["num_demonstrations"], spec["assumed_beta_factor"]
+    answers = counted(number, "annotation")
+    if spec["kind"] != "state":
+        answers = f"{number} {'trajectory' if number == 1 else 'trajectories'} of up to {spec['length']} steps"
     mistake = "" if factor == 1.0 else f", beta assumed {factor:g} times what it is"
-    return f"{method} on {place}, {number} {plural}{mistake}"
+    return f"{method} on {place}, {answers}{mistake}"
+
+
+def _with_options(name: str, options: Mapping[str, Any]) -> str:
+    pairs = ", ".join(f"{key}={value}" for key, value in options.items())
+    return f"{name} ({pairs})" if pairs else name
 
 
 def verdict(summary: CalibrationSummary) -> str:
     """Return in words what the replications say."""
-    worst = summary.worst
     if summary.num_failed:
         return f"Miscalibrated: inference failed in {summary.num_failed} replications."
+    chance = f"p = {summary.p_value:.2g} for all quantities and both tests together (Bonferroni; below {SIGNIFICANCE}"
     if summary.is_calibrated:
-        return (
-            f"Nothing speaks against calibration: p = {summary.p_value:.2g} for all quantities and both tests together "
-            f"(Bonferroni; below {SIGNIFICANCE} would be miscalibrated)."
-        )
-    return (
-        f"Miscalibrated: p = {summary.p_value:.2g} for all quantities and both tests together (Bonferroni; below "
-        f"{SIGNIFICANCE}). Worst: {worst.name}."
-    )
+        return f"Nothing speaks against calibration: {chance} would be miscalibrated)."
+    return f"Miscalibrated: {chance}). Worst: {summary.worst.name}."
 
 
 def print_calibration(console: Console, summary: CalibrationSummary, title: str) -> None:

@@ -182,25 +182,19 @@ def _index(text: str, labels: tuple[str, ...] | None, size: int, what: str) -> i
     raise InputError(f"{what} must be a label or a number in 0..{size - 1}, got {text!r}. {hint}")
 
 
-def parse_steps(mdp: "FiniteMDP", texts: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Return STATE:ACTION texts as steps."""
+def parse_demonstration(
+    mdp: "FiniteMDP", texts: Sequence[str], final: str | None, ended: str | None
+) -> "Demonstration":
+    """Return STATE:ACTION texts as a demonstration: one step alone is an annotation."""
+    from journeyman.checks import one_of
+    from journeyman.demonstrations import Demonstration
+
     steps = []
     for text in texts:
         state, separator, action = text.rpartition(":")
         if not separator:
             raise InputError(f"a step must be written as STATE:ACTION, got {text!r}. Example: home:right or 0:2")
         steps.append((parse_state(mdp, state), parse_action(mdp, action)))
-    return tuple(steps)
-
-
-def parse_demonstration(
-    mdp: "FiniteMDP", texts: Sequence[str], final: str | None, ended: str | None
-) -> "Demonstration":
-    """Return typed steps as a demonstration: one step alone is an annotation."""
-    from journeyman.checks import one_of
-    from journeyman.demonstrations import Demonstration
-
-    steps = parse_steps(mdp, texts)
     if not steps:
         raise InputError("a demonstration must have at least one step, got none. Example: home:right lane:up")
     final_state = None if final is None else parse_state(mdp, final)
@@ -210,7 +204,7 @@ def parse_demonstration(
         ended = "annotation" if is_annotation else "terminated" if is_over else "truncated"
     else:
         one_of(ended, ENDED, "ended", "Leave it out for one action.")
-    return Demonstration(steps[0][0], steps, final_state, ended)
+    return Demonstration(steps[0][0], tuple(steps), final_state, ended)
 
 
 def parse_answer(

@@ -84,18 +84,14 @@ def print_status(file: Path, record: dict[str, Any]) -> None:
             f"Expected regret {belief['expected_regret']:.3g}."
         )
         if belief["reward"] is not None:
-            typer.echo(knowledge_sentence(belief["reward"]))
+            known = belief["reward"]
+            words = "known well enough" if known["is_known"] else "not known well enough yet"
+            typer.echo(
+                f"Goal: the reward is {words}. The widest {known['level']:.0%} interval of its parameters is "
+                f"{known['widest_interval']:.3g}; the best next answer would tell {known['information']:.3g} nats."
+            )
         for warning in belief["warnings"]:
             typer.echo(f"Warning: {warning}")
-
-
-def knowledge_sentence(known: dict[str, Any]) -> str:
-    """Say what `knowledge_record` holds."""
-    words = "the reward is known well enough" if known["is_known"] else "the reward is not known well enough yet"
-    return (
-        f"Goal: {words}. The widest {known['level']:.0%} interval of its parameters is {known['widest_interval']:.3g}; "
-        f"the best next answer would tell {known['information']:.3g} nats."
-    )
 
 
 @opt.add_command(app)

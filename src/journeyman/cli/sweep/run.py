@@ -49,9 +49,7 @@ def run(
         typer.Option(metavar="N", help="Processes, one core each; default: all cores. Results do not depend on it."),
     ] = None,
     executor: Annotated[str, typer.Option(help="local: processes on this machine; dask: a cluster.")] = "local",
-    scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Of the Dask scheduler, such as tcp://10.0.0.1:8786.")
-    ] = None,
+    scheduler: opt.Scheduler = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Retry cells that failed in an earlier run.")
     ] = False,
