@@ -10,11 +10,10 @@ from pandas import DataFrame, concat
 from PIL import Image
 
 from journeyman.experiment.statistics import common_instances
-from journeyman.report.sweep.goals import goals_figure
 from journeyman.report.sweep.inference import common_to_inferences, inference_figure
 from journeyman.report.sweep.maps import query_map_figure
 from journeyman.report.sweep.pairs import pairs_figure
-from journeyman.report.sweep.results import results_figure
+from journeyman.report.sweep.results import goals_figure, results_figure
 from reproduction.pages.advice import MIN_SEEDS
 from reproduction.pages.sources import NUM_STEPS, TITLES, Sources, num_instances
 from reproduction.paper import paper_options

@@ -10,11 +10,10 @@ from journeyman.errors import InputError
 from journeyman.experiment.statistics.table import checked_methods, checked_table, groups, method_names, with_methods
 from journeyman.report.drawing.maps import FORMATS, save_figure
 from journeyman.report.sweep.figure_data import DEFAULTS, FigureOptions
-from journeyman.report.sweep.goals import goals_figure
 from journeyman.report.sweep.inference import common_to_inferences, inference_figure
 from journeyman.report.sweep.maps import query_map_figure
 from journeyman.report.sweep.pairs import pairs_figure
-from journeyman.report.sweep.results import results_figure
+from journeyman.report.sweep.results import goals_figure, results_figure
 from journeyman.storage.files import made_folder
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ SIGNIFICANCE = 0.05
 MAX_INTERVALS = 4  # between ticks: numbers with three decimals have room
 
 
-def pairs_figure(table: "DataFrame", options: FigureOptions = DEFAULTS, *, average_to: int | None = None) -> "Figure":
+def pairs_figure(table: "DataFrame", options: FigureOptions = DEFAULTS) -> "Figure":
     """Return mean differences to the baseline, averaged over steps: of entropy, normalised regret, and failure chance.
 
-    The table is one group of results; `average_to` is the last step of the average, by default the last of all.
+    The table is one group of results.
     """
     baseline = options.baseline_among(method_names(table))
     shown = figure_data(table, options, baseline)
@@ -35,20 +35,19 @@ def pairs_figure(table: "DataFrame", options: FigureOptions = DEFAULTS, *, avera
     figure = new_figure(13.0, 1.9 + 0.36 * (len(shown.methods) - 1))
     axes = figure.subplots(1, 3, sharey=True)
     column, reason = shown.entropy_column(options)
-    end = average_to or shown.last_step
-    _draw_column(axes[0], shown, column or reason, baseline, end, "posterior entropy (nats)")
-    _draw_column(axes[1], shown, "normalised_regret", baseline, end, "normalised true regret")
-    _draw_column(axes[2], shown, "failure_chance", baseline, end, f"P[regret > {options.epsilon:.4g}]")
+    _draw_column(axes[0], shown, column or reason, baseline, "posterior entropy (nats)")
+    _draw_column(axes[1], shown, "normalised_regret", baseline, "normalised true regret")
+    _draw_column(axes[2], shown, "failure_chance", baseline, f"P[regret > {options.epsilon:.4g}]")
     others = [name for name in shown.methods if name != baseline]
     axes[0].set_yticks(range(len(others)), [plain(name) for name in others])
     axes[0].set_ylim(len(others) - 0.4, -0.6)
-    span = f"averaged over steps 1 to {end}" if end > 1 else "at step 1"
+    span = f"averaged over steps 1 to {shown.last_step}" if shown.last_step > 1 else "at step 1"
     figure.suptitle(plain(f"{shown.title}: difference to {baseline} on the same instances, {span}"), fontsize=11)
     _explain(figure)
     return figure
 
 
-def _draw_column(ax: "Axes", shown: FigureData, column: str, baseline: str, end: int, title: str) -> None:
+def _draw_column(ax: "Axes", shown: FigureData, column: str, baseline: str, title: str) -> None:
     """Draw the differences of one column, a row per method; without such a column, `column` says why there is none."""
     ax.set_title(title, fontsize=10)
     ax.tick_params(axis="y", length=0)
@@ -59,7 +58,7 @@ def _draw_column(ax: "Axes", shown: FigureData, column: str, baseline: str, end:
         ax.set_xticks([])
         say_nothing_known(ax, column)
         return
-    found = paired_differences(shown.table, column, baseline, steps=(), average_to=end).set_index("method")
+    found = paired_differences(shown.table, column, baseline, steps=(), average_to=shown.last_step).set_index("method")
     ax.set_title(f"{title}{_infinite_words(found)}", fontsize=10)
     others = [name for name in shown.methods if name != baseline]
     for row, method in enumerate(others):

@@ -84,20 +84,19 @@ def _rows_at(group: Group, part: "DataFrame", step: int) -> Iterator[SummaryRow]
     """Yield a row for each method of a group that has this step."""
     here = part[part["step"] == step]
     estimate = entropy_column(part)
-    names = {"entropy": estimate, "true_regret": "true_regret", "failure_chance": "failure_chance"}
-    means = {name: {} if column is None else _means(here, column) for name, column in names.items()}
+    columns = dict(zip(MEANS, MEANS, strict=True)) | {"entropy": estimate}
+    means = {name: {} if column is None else _means(here, column) for name, column in columns.items()}
     for method, rows in here.groupby("method", sort=False, observed=True):
         certified = rows["certificate_holds"].dropna()
+        reached: dict[str, Any] = {name: found.get(str(method), Mean()) for name, found in means.items()}
         yield SummaryRow(
             *group,
             method=str(method),
             step=step,
             n=len(rows),
             entropy_estimate=estimate,
-            entropy=means["entropy"].get(str(method), Mean()),
-            true_regret=means["true_regret"].get(str(method), Mean()),
-            failure_chance=means["failure_chance"].get(str(method), Mean()),
             num_certified=int(certified.sum()) if len(certified) else None,
+            **reached,
         )
 
 

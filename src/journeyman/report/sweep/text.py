@@ -117,14 +117,13 @@ def progress_tables(progress: Mapping[tuple[Group, str], Progress], width: int) 
             used = 0
         parts[-1].append(column)
         used += needed
-    return [_progress_table(methods, part) for part in parts]
-
-
-def _progress_table(methods: Sequence[str], columns: Sequence[Sequence[Text]]) -> Table:
-    table = text_table(("method", *(str(heading) for heading, *_ in columns)), numeric=range(1, len(columns) + 1))
-    for index, method in enumerate(methods, start=1):
-        table.add_row(Text(method), *(column[index] for column in columns))
-    return table
+    tables = []
+    for part in parts:
+        headings, *rows = zip(*part, strict=True)
+        tables.append(text_table(("method", *map(str, headings)), numeric=range(1, len(part) + 1)))
+        for method, row in zip(methods, rows, strict=True):
+            tables[-1].add_row(Text(method), *row)
+    return tables
 
 
 def _progress_text(progress: Progress | None) -> Text:
