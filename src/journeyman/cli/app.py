@@ -51,9 +51,7 @@ def loaded_command(name: str) -> Any:
         holder.add_typer(module.app, name=name)
     else:
         function = getattr(module, name)
-        has_own = hasattr(module, "HELP")
-        texts = {"help": module.HELP, "epilog": module.EPILOG} if has_own else help_texts(function)
-        holder.command(name, **texts)(function)
+        holder.command(name, **help_texts(function))(function)
     return typer.main.get_group(holder).commands[name]
 
 

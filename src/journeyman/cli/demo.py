@@ -14,17 +14,6 @@ if TYPE_CHECKING:
 
     from journeyman.report.learning.comparison import Comparison, Turn
 
-HELP = """Watch two learners ask a simulated expert, get a certificate, and a report to look at.
-
-The world is a jail: a grid with a goal, three obstacles of unknown cost, and a cell that nobody leaves. \
-PAC-EIG asks where the answer tells whether its policy is nearly right. \
-Action entropy asks where the expert is least predictable: that is in the jail, where nothing can be learned. \
-The report is one page without scripts, index.html, with its pictures beside it.
-"""
-EPILOG = (
-    "Examples: [bold]journeyman demo[/] takes less than a minute, [bold]journeyman demo --seed 1 --steps 20[/] draws "
-    "another truth and lets the learners ask longer, [bold]journeyman demo --quick[/] uses fewer samples."
-)
 WORLD = "jail"
 LEARNERS = {"PAC-EIG": "pac_eig", "action entropy": "action_entropy"}
 EPSILON, DELTA = 0.1, 0.1
@@ -45,7 +34,16 @@ def demo(
     steps: Annotated[int, typer.Option(help="Answers that each learner may ask for, at most.")] = 10,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer samples and answers, for a first look.")] = False,
 ) -> None:
-    """Run both learners in turns, print what happens, and write the report."""
+    """Watch two learners ask a simulated expert, get a certificate, and a report to look at.
+
+    The world is a jail: a grid with a goal, three obstacles of unknown cost, and a cell that nobody leaves. PAC-EIG asks
+    where the answer tells whether its policy is nearly right. Action entropy asks where the expert is least
+    predictable: that is in the jail, where nothing can be learned. The report is one page without scripts, index.html,
+    with its pictures beside it.
+
+    Examples: [bold]journeyman demo[/] takes less than a minute, [bold]journeyman demo --seed 1 --steps 20[/] draws
+    another truth and lets the learners ask longer, [bold]journeyman demo --quick[/] uses fewer samples.
+    """
     from rich.console import Console
 
     from journeyman.cli.warmup import compile_at_first_use

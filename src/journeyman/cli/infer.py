@@ -41,6 +41,7 @@ def infer(
     [bold]journeyman infer random-grid --world-set size=4 --inference policywalk --inference-set sampler=hmc --netcdf
     draws.nc[/] keeps the draws for ArviZ.
     """
+    from journeyman.cli.warmup import compile_at_first_use
     from journeyman.inference import INFERENCE, infer as infer_posterior
     from journeyman.inference.arviz_export import write_netcdf
     from journeyman.report.drawing.maps import posterior_map
@@ -51,6 +52,7 @@ def infer(
     INFERENCE.find(inference)
     chosen = opt.parse_settings(inference_set)
     check_places(png, netcdf)
+    compile_at_first_use()
     world = make_world(name, seed, **opt.parse_options(name, world_set))
     answers = ask_at_random(world, demonstrations, seed, kind=kind, length=length)
     posterior = infer_posterior(

@@ -141,6 +141,7 @@ def check_same(study: "Study", problem: "Problem", settings: "LearnerSettings", 
 
 def resume_run(study: "Study", instance: "World", folder: Path, steps: int, batch: int, *, stop: bool) -> "Simulation":
     """Simulate what is missing, and keep the history as it grows."""
+    from journeyman.cli.warmup import compile_at_first_use
     from journeyman.learner import simulate
     from journeyman.study import exports
     from journeyman.wording import counted
@@ -148,6 +149,7 @@ def resume_run(study: "Study", instance: "World", folder: Path, steps: int, batc
     answered = sum(event.name == "tell" for event in study.events)
     if study.events:
         typer.echo(f"Resuming after {counted(answered, 'answer')} in {folder}.", err=True)
+    compile_at_first_use()
     exports.export_history(study, folder / HISTORY)
     return simulate(
         study,

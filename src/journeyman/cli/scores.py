@@ -49,6 +49,7 @@ def scores(
     from journeyman.acquisition import score
     from journeyman.acquisition.registry import check_acquisition_options
     from journeyman.checks import one_of
+    from journeyman.cli.warmup import compile_at_first_use
     from journeyman.inference import INFERENCE, infer
     from journeyman.report.scores import ScoreMap, print_scores, score_figure, score_record
     from journeyman.worlds import make_world
@@ -60,6 +61,7 @@ def scores(
     one_of(ask, ASKERS, "ask", "Leave it out for 'random'.")
     world = make_world(name, seed, **opt.parse_options(name, world_set))
     steps = opt.trajectory_length(world, kind, length)
+    compile_at_first_use()
     rating: dict[str, Any] = {"kind": kind, "length": steps, "epsilon": epsilon, "seed": seed, "num_threads": threads}
     if ask == "best":
         learner = ask_where_best(world, demonstrations, acquisition, chosen, inference, sampling, rating)

@@ -5,19 +5,19 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-HELP = """Compile everything now, so that no later command waits for it.
-
-What is compiled is kept for later processes. Without this, each command compiles what it needs when it first needs \
-it, which takes some seconds once.
-"""
-EPILOG = "Example: [bold]journeyman warmup[/], once after journeyman was installed or updated."
 # Not more: numba could mix up two forms of one function if two processes kept them at the same moment. These two
 # hardly meet, since each part compiles functions of its own and those that it shares are compiled by the first ones.
 NUM_PROCESSES = 2
 
 
 def warmup() -> None:
-    """Run each part on a small problem, two at a time, and say what that compiled."""
+    """Compile everything now, so that no later command waits for it.
+
+    What is compiled is kept for later processes. Without this, each command compiles what it needs when it first needs
+    it, which takes some seconds once.
+
+    Example: [bold]journeyman warmup[/], once after journeyman was installed or updated.
+    """
     from journeyman.compiling import CACHE
 
     def report(done: tuple[str, int, float]) -> None:

@@ -55,9 +55,11 @@ def ask(
     Examples: [bold]journeyman study ask my.study[/]; three that tell most together: [bold]journeyman study ask my.study
     --batch 3 --json[/].
     """
+    from journeyman.cli.warmup import compile_at_first_use
     from journeyman.study import Study
 
     with Study.open(file, num_threads=threads) as study:
+        compile_at_first_use()
         queries = study.ask_batch(batch)
         if as_json:
             opt.print_json([query.to_record() for query in queries])
