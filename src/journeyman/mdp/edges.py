@@ -1,7 +1,5 @@
 """Edge tables: one line per (state, action, next_state, probability), as CSV, Parquet or DataFrame."""
 
-import csv
-import io
 import numbers
 import reprlib
 from collections.abc import Mapping
@@ -14,6 +12,7 @@ from journeyman.checks import any_array
 from journeyman.errors import InputError
 from journeyman.extras import require
 from journeyman.mdp.rows import Rows, checked_counts, rows_from_columns
+from journeyman.storage.files import number_table, read_csv
 
 COLUMNS = ("state", "action", "next_state", "probability")
 MAX_ROWS_PER_LINE = 10_000  # more states and actions than this, for the lines there are, come from a wrong number
@@ -81,38 +80,10 @@ def _read_parquet(path: Path) -> Any:
 
 
 def _read_csv(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path.name} must be UTF-8 text, but reading it failed: {error}. Save it again.") from error
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        return _parse_csv(reader, delimiter, path.name)
-    except csv.Error as error:
-        raise InputError(
-            f"{path.name} must be a well-formed table, got {error} at line {reader.line_num}. Check its quotes."
-        ) from error
-
-
-def _parse_csv(reader: Any, delimiter: str, name: str) -> dict[str, Any]:
-    header = [field.strip() for field in next(reader, [])]
-    _check_header(header, name)
-    positions = [header.index(column) for column in COLUMNS]
-    values: list[list[float]] = []
-    for line in reader:
-        if not any(field.strip() for field in line):
-            continue
-        try:
-            if len(line) != len(header):  # a decimal comma would shift the columns
-                raise ValueError
-            values.append([float(line[position]) for position in positions])
-        except ValueError:
-            raise InputError(
-                f"every line of an edge table must hold {len(header)} fields, numbers in {', '.join(COLUMNS)}, "
-                f"got {delimiter.join(line)!r} at line {reader.line_num} of {name}. Give one number per column."
-            ) from None
-    table = np.array(values, dtype=np.float64).reshape(-1, len(COLUMNS))
+    lines = read_csv(path, "\t" if path.suffix.lower() == ".tsv" else ",")
+    header = [field.strip() for field in lines[0][1]] if lines else []
+    _check_header(header, path.name)
+    table = number_table(path, lines[1:], len(header), {column: header.index(column) for column in COLUMNS})
     return {column: _as_number_column(table[:, i], column) for i, column in enumerate(COLUMNS)}
 
 

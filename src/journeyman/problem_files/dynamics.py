@@ -1,7 +1,7 @@
 """The dynamics of a problem file: its [transitions], [states], [actions] and [grid], and the discount."""
 
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from journeyman.mdp import FiniteMDP, Grid, validation
 from journeyman.mdp.edges import check_no_action_is_left_out, rows_from_edges
 from journeyman.mdp.rows import Rows, rows_from_dense
 from journeyman.mdp.validation import checked_discount
-from journeyman.problem_files.tables import ROOT, TomlFile, TomlTable
+from journeyman.problem_files.tables import ROOT, TomlFile, TomlTable, read_numbers
 from journeyman.types import BoolArray, FloatArray
 
 LAYOUT_EXAMPLE = 'layout = ["..G", ".#."]'
@@ -52,68 +52,82 @@ def _drawn(layout: object, wall: str) -> tuple[list[str], list[tuple[int, int, s
     return lines, marks
 
 
-class StateOptions(NamedTuple):
-    """What a problem file says about states and actions beside their transitions; None: nothing."""
+def dynamics_of(file: TomlFile) -> FiniteMDP:
+    """Return the dynamics; initial and terminal states may be named by their labels, so they are set last."""
+    top, states = file.table(ROOT), file.table("states")
+    with top.blamed("discount"):
+        discount = checked_discount(top.require("discount", "discount = 0.9"))
+    about = {
+        "state_labels": _labels(states),
+        "action_labels": _labels(file.table("actions")),
+        "grid": grid_of(file.table("grid")),
+    }
+    mdp = _from_transitions(file.table("transitions"), discount, about)
+    if "initial" in states:
+        with states.blamed("initial"):
+            mdp = replace(mdp, initial=initial_distribution(states.data["initial"], mdp))
+    if "terminal" in states:
+        with states.blamed("terminal"):
+            mdp = replace(mdp, terminal=state_mask(states.data["terminal"], mdp, "terminal"))
+    return mdp
 
-    state_labels: tuple[str, ...] | None = None
-    action_labels: tuple[str, ...] | None = None
-    grid: Grid | None = None
-    initial: FloatArray | None = None
-    terminal: BoolArray | None = None
 
-
-def _from_tables(table: TomlTable, discount: float, options: StateOptions) -> FiniteMDP:
-    """Return the dynamics that the table and the rest of its file describe."""
+def _from_transitions(table: TomlTable, discount: float, about: dict[str, Any]) -> FiniteMDP:
+    """Return the MDP of an edge table, of a dense array named transitions, or of what FiniteMDP.save wrote."""
     table.check_keys(TRANSITION_KEYS)
     path = table.existing_file("file", EXAMPLE)
-    if path.suffix.lower() == ".npz":
-        return _from_arrays(table, path, discount, options)
-    if "layout" in table:
-        raise InputError(
-            f"only an .npz file has a layout, got layout for {path.name} at {table.place('layout')}. Remove it."
-        )
-    with table.blamed("file"):
-        rows = rows_from_edges(path, *_sizes(table, options))
-    return _from_rows(table, rows, discount, options)
-
-
-def _sizes(table: TomlTable, options: StateOptions) -> tuple[int | None, int | None]:
-    """Return how many states and actions there are: as said, else as many as have labels."""
-    labels = {"num_states": options.state_labels, "num_actions": options.action_labels}
-    sizes = [table.data.get(key, None if names is None else len(names)) for key, names in labels.items()]
-    return sizes[0], sizes[1]
-
-
-def _from_rows(table: TomlTable, rows: Rows, discount: float, options: StateOptions) -> FiniteMDP:
-    """Return the MDP of rows; actions without edges are what `missing_actions` says."""
-    _check_fit(table.file, rows, options)
-    rule = "error"
-    if "missing_actions" in table:
-        rule = table.choice("missing_actions", MISSING_ACTIONS, 'missing_actions = "unavailable"')
-    available: Any = None
-    if rule == "error":
+    if path.suffix.lower() != ".npz":
+        if "layout" in table:
+            raise InputError(
+                f"only an .npz file has a layout, got layout for {path.name} at {table.place('layout')}. Remove it."
+            )
         with table.blamed("file"):
-            _check_complete(rows)
-    elif rule == "unavailable":
+            rows = rows_from_edges(path, *(_size(table, kind, about) for kind in ("state", "action")))
+        return _from_rows(table, rows, discount, about)
+    with table.blamed("file"):
+        arrays = read_numbers(path, "transitions")
+    if arrays:
+        layout = table.choice("layout", ("SAS", "ASS", "SSA"), 'layout = "SAS": state, action, next state')
+        with table.blamed("file"):
+            rows = rows_from_dense(arrays["transitions"], layout)
+        return _from_rows(table, rows, discount, about)
+    table.check_left_out(TRANSITION_KEYS[1:], "for a file that FiniteMDP.save wrote", "The file says it already.")
+    with table.blamed("file"):
+        saved = FiniteMDP.load(path)
+        if saved.discount != discount:
+            raise InputError(
+                f"discount must be that of {path.name}, {saved.discount:g}, got {discount:g}. Make them equal."
+            )
+        return replace(saved, **{name: value for name, value in about.items() if value is not None})
+
+
+def _from_rows(table: TomlTable, rows: Rows, discount: float, about: dict[str, Any]) -> FiniteMDP:
+    """Return the MDP of rows; actions without edges are what `missing_actions` says."""
+    # Labels and grid are blamed for what is wrong with them, not the transitions.
+    with table.file.table("states").blamed("labels"):
+        validation.checked_labels(about["state_labels"], rows.num_states, "labels")
+    with table.file.table("actions").blamed("labels"):
+        validation.checked_labels(about["action_labels"], rows.num_actions, "labels")
+    with table.file.table("grid").blamed("layout"):
+        validation.check_grid(about["grid"], rows.num_states, rows.num_actions)
+    rule = table.choice("missing_actions", MISSING_ACTIONS, 'missing_actions = "unavailable"', default="error")
+    missing_mass = table.choice(
+        "missing_mass", validation.MISSING_MASS_RULES, 'missing_mass = "terminates"', default="error"
+    )
+    available: Any = None
+    if rule == "unavailable":
         has_edges = (np.diff(rows.indptr) > 0).reshape(rows.num_states, rows.num_actions)
         available = has_edges | ~has_edges.any(axis=1, keepdims=True)
-    missing_mass = "error"
-    if "missing_mass" in table:
-        missing_mass = table.choice("missing_mass", ("error", "terminates"), 'missing_mass = "terminates"')
     with table.blamed("file"):
-        return FiniteMDP(
-            rows=rows, discount=discount, available=available, missing_mass=missing_mass, **options._asdict()
-        )
+        if rule == "error":
+            _check_complete(rows)
+        return FiniteMDP(rows=rows, discount=discount, available=available, missing_mass=missing_mass, **about)
 
 
-def _check_fit(file: TomlFile, rows: Rows, options: StateOptions) -> None:
-    """Blame labels and grid for what is wrong with them, not the transitions."""
-    with file.table("states").blamed("labels"):
-        validation.checked_labels(options.state_labels, rows.num_states, "labels")
-    with file.table("actions").blamed("labels"):
-        validation.checked_labels(options.action_labels, rows.num_actions, "labels")
-    with file.table("grid").blamed("layout"):
-        validation.check_grid(options.grid, rows.num_states, rows.num_actions)
+def _size(table: TomlTable, kind: str, about: dict[str, Any]) -> int | None:
+    """Return how many states or actions there are: as said, else as many as have labels."""
+    labels = about[f"{kind}_labels"]
+    return table.data.get(f"num_{kind}s", None if labels is None else len(labels))
 
 
 def _check_complete(rows: Rows) -> None:
@@ -124,70 +138,6 @@ def _check_complete(rows: Rows) -> None:
             f"{str(error).partition(' Add them,')[0]} Add them, or say in [transitions] missing_actions = "
             '"unavailable" if that action does not exist there, "terminates" if it ends the episode.'
         ) from None
-
-
-def _from_arrays(table: TomlTable, path: Path, discount: float, options: StateOptions) -> FiniteMDP:
-    """Return the MDP of an `.npz` file: one that FiniteMDP.save wrote, or a dense array named transitions."""
-    with table.blamed("file"):
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                names = list(file.files)
-                dense = file["transitions"] if "transitions" in names else None
-        except (OSError, ValueError, EOFError) as error:
-            raise InputError(
-                f"{path.name} must be an .npz file of numbers, but reading it failed: {error}. Save it again."
-            ) from error
-    if dense is not None:
-        layout = table.choice("layout", ("SAS", "ASS", "SSA"), 'layout = "SAS": state, action, next state')
-        with table.blamed("file"):
-            return _from_rows(table, rows_from_dense(dense, layout), discount, options)
-    saved_keys = ("layout", "num_states", "num_actions", "missing_actions", "missing_mass")
-    table.check_left_out(saved_keys, "for a file that FiniteMDP.save wrote", "The file says it already.")
-    with table.blamed("file"):
-        saved = FiniteMDP.load(path)
-        if saved.discount != discount:
-            raise InputError(
-                f"discount must be that of {path.name}, {saved.discount:g}, got {discount:g}. Make them equal."
-            )
-        return _changed(saved, options)
-
-
-def _changed(mdp: FiniteMDP, options: StateOptions) -> FiniteMDP:
-    """Return a saved MDP with what the problem file says instead."""
-    names = ("state_labels", "action_labels", "grid", "initial", "terminal")
-    kept: dict[str, Any] = {name: getattr(mdp, name) for name in names}
-    given = {name: value for name, value in options._asdict().items() if value is not None}
-    return FiniteMDP(
-        rows=mdp.rows,
-        discount=mdp.discount,
-        available=mdp.available,
-        missing_mass="terminates",
-        **(kept | given),
-    )
-
-
-def dynamics_of(file: TomlFile) -> FiniteMDP:
-    """Return the dynamics; initial and terminal states need its labels, so they are set in a second pass."""
-    top, states = file.table(ROOT), file.table("states")
-    with top.blamed("discount"):
-        discount = checked_discount(top.require("discount", "discount = 0.9"))
-    options = StateOptions(
-        state_labels=_labels(states),
-        action_labels=_labels(file.table("actions")),
-        grid=grid_of(file.table("grid")),
-    )
-    plain = _from_tables(file.table("transitions"), discount, options)
-    changes: dict[str, Any] = {}
-    if "initial" in states:
-        with states.blamed("initial"):
-            changes["initial"] = initial_distribution(states.data["initial"], plain)
-    if "terminal" in states:
-        with states.blamed("terminal"):
-            changes["terminal"] = state_mask(states.data["terminal"], plain, "terminal")
-    if not changes:
-        return plain
-    with states.blamed("terminal" if "terminal" in changes else "initial"):
-        return _from_tables(file.table("transitions"), discount, options._replace(**changes))
 
 
 def _labels(table: TomlTable) -> tuple[str, ...] | None:

@@ -52,9 +52,7 @@ def load_problem(path: str | Path) -> Problem:
 
 def _expert(table: TomlTable) -> Any:
     """Return the rationality of a Boltzmann expert, or the model of another kind, made of the other keys."""
-    kind = "boltzmann"
-    if "kind" in table:
-        kind = table.choice("kind", tuple(EXPERTS), 'kind = "boltzmann"', OUTSIDE)
+    kind = table.choice("kind", tuple(EXPERTS), 'kind = "boltzmann"', OUTSIDE, default="boltzmann")
     if kind == "boltzmann":
         table.check_keys(KEYS["expert"])
         return table.require("beta", "beta = 4.0, larger is closer to optimal")

@@ -7,7 +7,8 @@ import numpy as np
 
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
-from journeyman.problem_files.tables import NamedColumns, TomlTable, read_matrix, read_named_columns
+from journeyman.mdp.rows import index_column
+from journeyman.problem_files.tables import TomlTable, read_matrix, read_named_columns, read_numbers
 from journeyman.registry import OUTSIDE
 from journeyman.rewards import (
     PRIORS,
@@ -55,53 +56,39 @@ def _read_csv(path: Path, mdp: FiniteMDP) -> RewardModel:
 
     States, or states and actions, that it leaves out have features and offset 0.
     """
-    table = read_named_columns(path)
-    names = tuple(name for name in table.columns if name not in ("state", "action", "offset"))
-    if "state" not in table.columns or not names:
+    columns = read_named_columns(path)
+    names = tuple(name for name in columns if name not in ("state", "action", "offset"))
+    if "state" not in columns or not names:
         raise InputError(
-            f"{path.name} must have a column state and one column per parameter, got {', '.join(table.columns)}. "
+            f"{path.name} must have a column state and one column per parameter, got {', '.join(columns)}. "
             "Columns action and offset are optional."
         )
-    has_actions = "action" in table.columns
-    shape = (mdp.num_states, mdp.num_actions) if has_actions else (mdp.num_states,)
-    place: Any = table.indices("state", mdp.num_states)
-    if has_actions:
-        place = (place, table.indices("action", mdp.num_actions))
-    _check_once(table, shape, place)
-    features = np.zeros((*shape, len(names)))
-    features[place] = np.stack([table.columns[name] for name in names], axis=1)
-    offset = np.zeros(shape)
-    if "offset" in table.columns:
-        offset[place] = table.columns["offset"]
-    return LinearFeatures(features, mdp, offset=offset, names=names)
-
-
-def _check_once(table: NamedColumns, shape: tuple[int, ...], place: Any) -> None:
+    sizes = {"state": mdp.num_states, "action": mdp.num_actions}
+    keys = [key for key in sizes if key in columns]
+    shape = tuple(sizes[key] for key in keys)
+    place = tuple(index_column(columns[key], key, sizes[key], lambda i: f"entry {i} of {path.name}") for key in keys)
     counts = np.zeros(shape, dtype=np.int64)
     np.add.at(counts, place, 1)
     if (counts > 1).any():
-        where = tuple(int(index) for index in np.argwhere(counts > 1)[0])
-        what = f"state {where[0]}" + (f", action {where[1]}" if len(where) > 1 else "")
-        raise InputError(f"{table.name} must have at most one line for each place, got {what} again. Remove one.")
+        where = ", ".join(f"{key} {i}" for key, i in zip(keys, np.argwhere(counts > 1)[0], strict=True))
+        raise InputError(f"{path.name} must have at most one line for each place, got {where} again. Remove one.")
+    features = np.zeros((*shape, len(names)))
+    features[place] = np.stack([columns[name] for name in names], axis=1)
+    offset = np.zeros(shape)
+    offset[place] = columns.get("offset", 0.0)
+    return LinearFeatures(features, mdp, offset=offset, names=names)
 
 
 def _read_arrays(path: Path, mdp: FiniteMDP) -> RewardModel:
     """Return the model of an `.npz` file with arrays features `[S, D]` or `[S, A, D]`, and perhaps offset and names."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(
-            f"{path.name} must be an .npz file of numbers, but reading it failed: {error}. Save it again."
-        ) from error
+    arrays = read_numbers(path)
     if "features" not in arrays or set(arrays) - {"features", "offset", "names"}:
         raise InputError(
             f"{path.name} must have an array features, and may have offset and names, got {', '.join(arrays)}. "
             "Rename them."
         )
-    features: FloatArray = arrays["features"]
     names = tuple(str(name) for name in arrays["names"]) if "names" in arrays else None
-    return LinearFeatures(features, mdp, offset=arrays.get("offset"), names=names)
+    return LinearFeatures(arrays["features"], mdp, offset=arrays.get("offset"), names=names)
 
 
 def prior_of(table: TomlTable, model: RewardModel, mdp: FiniteMDP) -> Prior:
@@ -156,7 +143,7 @@ def _discrete(table: TomlTable, model: RewardModel) -> Prior:
     if isinstance(atoms, str):
         path = table.existing_file("atoms", 'atoms = "atoms.csv"')
         with table.blamed("atoms"):
-            columns = read_named_columns(path).columns
+            columns = read_named_columns(path)
             names = [model.parameter_name(i) for i in range(model.num_parameters)]
             given = [name for name in columns if name != "probability"]
             if sorted(given) != sorted(names):

@@ -1,6 +1,5 @@
 """Reading TOML files and CSV tables so that every complaint names its place: file, table, key and line."""
 
-import csv
 import re
 import tomllib
 from collections.abc import Iterator
@@ -9,12 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from journeyman.checks import nearest, suggestion
 from journeyman.errors import InputError, JourneymanError
-from journeyman.mdp.rows import index_column
-from journeyman.types import FloatArray, IntArray
+from journeyman.storage.files import number_table, read_arrays, read_csv
+from journeyman.types import AnyArray, FloatArray
 
 T = TypeVar("T")
 ROOT = ""  # the table of the keys before any [table]
@@ -100,9 +97,11 @@ class TomlTable:
             raise InputError(f"{key} must be given in {self.title}, got none in {self.place()}. Example: {example}")
         return self.data[key]
 
-    def choice(self, key: str, known: tuple[str, ...], example: str, advice: str = "") -> str:
+    def choice(
+        self, key: str, known: tuple[str, ...], example: str, advice: str = "", default: str | None = None
+    ) -> str:
         """Return a word that must be one of the known ones; `advice` is for a word that is like none of them."""
-        word = self.require(key, example)
+        word = self.require(key, example) if default is None else self.data.get(key, default)
         if word not in known:
             hint = nearest(word, known) or f"Example: {example}. {advice}".rstrip()
             raise InputError(f"{key} must be one of {', '.join(known)}, got {word!r} at {self.place(key)}. {hint}")
@@ -169,57 +168,33 @@ def read_toml(path: str | Path) -> TomlFile:
         ) from None
 
 
-@dataclass(frozen=True, eq=False)
-class NamedColumns:
-    """Columns `[n]` by name, as they stand in a file."""
-
-    name: str
-    columns: dict[str, FloatArray]
-
-    def indices(self, column: str, upper: int) -> IntArray:
-        """Return a column as numbers in 0..upper-1."""
-        return index_column(self.columns[column], column, upper, lambda i: f"entry {i} of {self.name}")
-
-
-def read_named_columns(path: Path) -> NamedColumns:
-    """Read a CSV file with a header and numbers below it."""
-    header, *lines = _read_lines(path)
+def read_named_columns(path: Path) -> dict[str, FloatArray]:
+    """Read a CSV file with a header and numbers below it: columns `[n]` by name."""
+    header, *lines = _lines(path)
     names = [name.strip() for name in header[1]]
     if len(set(names)) < len(names) or not all(names):
         raise InputError(f"the columns of {path.name} must have different names, got {', '.join(names)}. Rename them.")
-    values = _numbers(path, lines, len(names))
-    return NamedColumns(path.name, {name: values[:, i] for i, name in enumerate(names)})
+    return dict(zip(names, number_table(path, lines, len(names)).T, strict=True))
 
 
 def read_matrix(path: Path) -> FloatArray:
     """Read a CSV file of numbers without a header."""
-    lines = _read_lines(path)
-    return _numbers(path, lines, len(lines[0][1]))
+    lines = _lines(path)
+    return number_table(path, lines, len(lines[0][1]))
 
 
-def _read_lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Return line numbers and fields of the lines that are not empty; there is at least one."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            lines = [(reader.line_num, fields) for fields in reader if any(field.strip() for field in fields)]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path.name} must be a CSV table, but reading it failed: {error}. Save it again.") from error
+def _lines(path: Path) -> list[tuple[int, list[str]]]:
+    lines = read_csv(path)
     if not lines:
         raise InputError(f"{path.name} must have at least one line, got an empty file. Fill it in.")
     return lines
 
 
-def _numbers(path: Path, lines: list[tuple[int, list[str]]], num_columns: int) -> FloatArray:
-    values = []
-    for number, fields in lines:
-        try:
-            if len(fields) != num_columns:
-                raise ValueError
-            values.append([float(field) for field in fields])
-        except ValueError:
-            raise InputError(
-                f"every line of {path.name} must hold {num_columns} numbers, got {','.join(fields)!r} at line "
-                f"{number}. Give one number per column."
-            ) from None
-    return np.array(values, dtype=np.float64).reshape(-1, num_columns)
+def read_numbers(path: Path, *names: str) -> dict[str, AnyArray]:
+    """Read arrays of an `.npz` file, all by default."""
+    try:
+        return read_arrays(path, *names)
+    except ValueError as error:
+        raise InputError(
+            f"{path.name} must be an .npz file of numbers, but reading it failed: {error}. Save it again."
+        ) from error

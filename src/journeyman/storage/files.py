@@ -1,13 +1,18 @@
-"""Files that are written whole or not at all, and by one process at a time."""
+"""Files that are written whole or not at all, and by one process at a time; arrays and tables that are read whole."""
 
+import csv
+import io
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from journeyman.errors import InputError
+from journeyman.types import AnyArray, FloatArray
 
 
 @contextmanager
@@ -57,3 +62,53 @@ def made_folder(path: str | Path, what: str, *, advice: str = "Choose another pl
             f"{what} must go to a folder that can be made, got {str(folder)!r}: {error.strerror or error}. {advice}"
         ) from None
     return folder
+
+
+def read_arrays(source: Path | bytes, *names: str) -> dict[str, AnyArray]:
+    """Return the arrays of an `.npz` file or of its bytes: those of `names` that there are, by default all.
+
+    Raises
+    ------
+    ValueError
+        Whatever is wrong with it: damaged bytes may raise nearly anything. Objects, which need pickle, are refused.
+    """
+    try:
+        data = source if isinstance(source, bytes) else source.read_bytes()
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files if name in names or not names}
+    except Exception as error:
+        raise ValueError(str(error)) from error
+
+
+def read_csv(path: Path, delimiter: str = ",") -> list[tuple[int, list[str]]]:
+    """Return the line numbers and fields of those lines of a table that are not empty."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            return [(reader.line_num, fields) for fields in reader if any(field.strip() for field in fields)]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name} must be UTF-8 text, but reading it failed: {error}. Save it again.") from error
+    except csv.Error as error:
+        raise InputError(
+            f"{path.name} must be a well-formed table, got {error} at line {reader.line_num}. Check its quotes."
+        ) from error
+
+
+def number_table(
+    path: Path, lines: Sequence[tuple[int, list[str]]], num_fields: int, used: Mapping[str, int] | None = None
+) -> FloatArray:
+    """Return fields of lines that `read_csv` found as numbers `[lines, used]`; `used`: names and places, or all."""
+    places = range(num_fields) if used is None else used.values()
+    rule = "all numbers" if used is None else f"numbers in {', '.join(used)}"
+    values = []
+    for number, fields in lines:
+        try:
+            if len(fields) != num_fields:  # a decimal comma would shift the columns
+                raise ValueError
+            values.append([float(fields[place]) for place in places])
+        except ValueError:
+            raise InputError(
+                f"every line of a table must hold {num_fields} fields, {rule}, got {','.join(fields)!r} "
+                f"at line {number} of {path.name}. Give one number per column."
+            ) from None
+    return np.array(values, dtype=np.float64).reshape(-1, len(places))
