@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from journeyman.mdp import kernels
 from journeyman.mdp.model import FiniteMDP
-from journeyman.mdp.solvers import solve_batch
+from journeyman.mdp.solvers import backup, solve_batch
 from journeyman.mdp.validation import ROUNDING
 from journeyman.types import BoolArray, FloatArray
 
@@ -66,8 +65,8 @@ def accuracy_of(
 
 def _bounds(mdp: FiniteMDP, rewards: FloatArray, values: FloatArray, errors: FloatArray) -> Accuracy:
     contraction = mdp.discount * mdp.max_row_sum * (1.0 + ROUNDING)
-    q, scale = _backup(mdp, rewards, values), relative_rounding(mdp)
-    sizes = _backup(mdp, np.abs(rewards), np.abs(values))
+    q, scale = backup(mdp, rewards, values), relative_rounding(mdp)
+    sizes = backup(mdp, np.abs(rewards), np.abs(values))
     best, own = q.max(axis=2), np.abs(values)
     residual = np.abs(best - values) + scale * own
     local = residual + scale * sizes.max(axis=2) + errors.max(axis=2)
@@ -87,12 +86,3 @@ def _sharpened(mdp: FiniteMDP, local: FloatArray, may_be_optimal: BoolArray, wid
     rewards = np.where(may_be_optimal, local[:, :, None], -2.0 * widest[:, None, None])
     solution = solve_batch(mdp, rewards, num_threads=1)
     return np.asarray(np.minimum(solution.values + solution.error_bound[:, None], widest[:, None]))
-
-
-def _backup(mdp: FiniteMDP, rewards: FloatArray, values: FloatArray) -> FloatArray:
-    """Return r + discount P V `[M, S, A]`; minus infinity where an action does not exist."""
-    out = np.empty((*values.shape, mdp.num_actions))
-    rows = (mdp.rows.indptr, mdp.rows.next_states, mdp.rows.probabilities)
-    arrays = (np.require(array, requirements=["C", "W"]) for array in (rewards, values))
-    kernels.q_values(*rows, mdp.available, mdp.discount, *arrays, out)
-    return out

@@ -9,7 +9,7 @@ from journeyman.errors import InputError
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.rows import Rows
-from journeyman.storage.files import whole_file
+from journeyman.storage.files import read_arrays, whole_file
 
 FORMAT = "journeyman-mdp-1"
 
@@ -21,40 +21,33 @@ def save_mdp(mdp: FiniteMDP, path: str | Path) -> None:
         raise InputError(f"an MDP file must end in .npz, got {path.name!r}. Rename it.")
     if not path.parent.is_dir():
         raise InputError(f"the folder of an MDP file must exist, got {str(path.parent)!r}. Create it first.")
-    _write_whole(path, {"format": np.array(FORMAT), **mdp_to_arrays(mdp)})
+    advice = "Check the place, its permissions and the free space."
+    with whole_file(path, "an MDP", advice=advice) as temporary, temporary.open("xb") as file:
+        np.savez_compressed(file, format=np.array(FORMAT), **mdp_to_arrays(mdp))
 
 
 def mdp_to_arrays(mdp: FiniteMDP) -> dict[str, Any]:
     """Return all of `mdp` as arrays of numbers and words, which `mdp_from_arrays` takes back bit by bit."""
-    arrays: dict[str, Any] = {
-        "shape": np.array([mdp.num_states, mdp.num_actions]),
-        "discount": np.array(mdp.discount),
+    parts: dict[str, Any] = {
+        "shape": [mdp.num_states, mdp.num_actions],
+        "discount": mdp.discount,
         "initial": mdp.initial,
         "available": mdp.available,
         "terminal": mdp.terminal,
         "indptr": mdp.rows.indptr,
         "next_states": mdp.rows.next_states,
         "probabilities": mdp.rows.probabilities,
+        "state_labels": mdp.state_labels,
+        "action_labels": mdp.action_labels,
     }
-    if mdp.state_labels is not None:
-        arrays["state_labels"] = np.array(mdp.state_labels)
-    if mdp.action_labels is not None:
-        arrays["action_labels"] = np.array(mdp.action_labels)
     if mdp.grid is not None:
-        arrays["grid_shape"] = np.array([mdp.grid.num_rows, mdp.grid.num_columns])
-        arrays["grid_cells"] = mdp.grid.places
-        if mdp.grid.moves is not None:
-            arrays["grid_moves"] = mdp.grid.moves
-        if mdp.grid.kinds is not None:
-            arrays["grid_kinds"] = np.array(mdp.grid.kinds)
-    return arrays
-
-
-def _write_whole(path: Path, arrays: dict[str, Any]) -> None:
-    """Write beside `path`, then move over it; on failure nothing is left behind and what was there stays."""
-    advice = "Check the place, its permissions and the free space."
-    with whole_file(path, "an MDP", advice=advice) as temporary, temporary.open("xb") as file:
-        np.savez_compressed(file, **arrays)
+        parts |= {
+            "grid_shape": [mdp.grid.num_rows, mdp.grid.num_columns],
+            "grid_cells": mdp.grid.places,
+            "grid_moves": mdp.grid.moves,
+            "grid_kinds": mdp.grid.kinds,
+        }
+    return {name: np.asarray(part) for name, part in parts.items() if part is not None}
 
 
 def load_mdp(path: str | Path) -> FiniteMDP:
@@ -63,9 +56,8 @@ def load_mdp(path: str | Path) -> FiniteMDP:
     if not path.exists():
         raise InputError(f"the MDP file must exist, got {str(path)!r}. Check the path.")
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:  # np.load leaves damaged ones open
-            arrays = {name: file[name] for name in file.files}
-    except Exception as error:  # a damaged file may raise nearly anything: zip, zlib, header and memory errors
+        arrays = read_arrays(path)
+    except ValueError as error:
         raise InputError(
             f"{path.name} must be an MDP file written by FiniteMDP.save, but reading it failed: {error}. "
             "Write it again from its source."
@@ -85,12 +77,12 @@ def load_mdp(path: str | Path) -> FiniteMDP:
 
 def mdp_from_arrays(arrays: dict[str, Any]) -> FiniteMDP:
     """Return the MDP that `mdp_to_arrays` took apart; the checks of construction run again."""
-    num_states, num_actions = (int(size) for size in arrays["shape"])
+    words = {name: arrays[name].tolist() for name in arrays if name.endswith(("_labels", "_kinds"))}
     grid = None
     if "grid_shape" in arrays:
-        num_rows, num_columns = (int(size) for size in arrays["grid_shape"])
-        kinds = tuple(arrays["grid_kinds"].tolist()) if "grid_kinds" in arrays else None
-        grid = Grid(num_rows, num_columns, arrays["grid_cells"], arrays.get("grid_moves"), kinds)
+        num_rows, num_columns = arrays["grid_shape"].tolist()
+        grid = Grid(num_rows, num_columns, arrays["grid_cells"], arrays.get("grid_moves"), words.get("grid_kinds"))
+    num_states, num_actions = arrays["shape"].tolist()
     packed = (arrays["indptr"], arrays["next_states"], arrays["probabilities"])
     return FiniteMDP(
         rows=Rows(num_states, num_actions, *packed, is_checked=True),
@@ -98,7 +90,7 @@ def mdp_from_arrays(arrays: dict[str, Any]) -> FiniteMDP:
         initial=arrays["initial"],
         available=arrays["available"],
         terminal=arrays["terminal"],
-        state_labels=arrays["state_labels"].tolist() if "state_labels" in arrays else None,
-        action_labels=arrays["action_labels"].tolist() if "action_labels" in arrays else None,
+        state_labels=words.get("state_labels"),
+        action_labels=words.get("action_labels"),
         grid=grid,
     )

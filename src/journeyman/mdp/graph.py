@@ -1,5 +1,7 @@
 """Reachability, and finite horizons by unrolling time."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
@@ -13,6 +15,13 @@ from journeyman.mdp.rows import MAX_STATES, Rows
 from journeyman.types import BoolArray
 
 
+def state_links(mdp: FiniteMDP) -> Any:
+    """Return which states follow each other, as a scipy CSR array `[S, S]` with an entry per transition."""
+    first_entry = mdp.rows.indptr[:: mdp.num_actions]  # a state's rows lie side by side
+    entries = (np.ones(mdp.rows.next_states.size), mdp.rows.next_states, first_entry)
+    return sparse.csr_array(entries, shape=(mdp.num_states,) * 2)
+
+
 def reachable(mdp: FiniteMDP, from_states: ArrayLike | None = None, within: int | None = None) -> BoolArray:
     """Return `[S]` whether a state can be reached from `from_states` in at most `within` steps by some actions.
 
@@ -24,11 +33,7 @@ def reachable(mdp: FiniteMDP, from_states: ArrayLike | None = None, within: int 
     starts = np.flatnonzero(mdp.initial > 0) if from_states is None else mdp.state_indices(from_states)
     if starts.size == 0:
         return np.zeros(mdp.num_states, dtype=bool)
-    first_entry = mdp.rows.indptr[:: mdp.num_actions]  # a state's rows lie side by side
-    links = sparse.csr_array(
-        (np.ones(mdp.rows.next_states.size), mdp.rows.next_states, first_entry), shape=(mdp.num_states,) * 2
-    )
-    steps = csgraph.dijkstra(links, indices=np.unique(starts), unweighted=True, limit=limit, min_only=True)
+    steps = csgraph.dijkstra(state_links(mdp), indices=np.unique(starts), unweighted=True, limit=limit, min_only=True)
     return np.asarray(np.isfinite(steps))
 
 
@@ -53,14 +58,8 @@ def unrolled(mdp: FiniteMDP, horizon: int) -> FiniteMDP:
     indptr = np.concatenate([indptr, np.full(num_rows + 1, num_entries * num_steps)])
     layer = num_states * (1 + np.arange(num_steps, dtype=np.int64))
     next_states = (mdp.rows.next_states[None, :] + layer[:, None]).ravel().astype(np.int32)
-    rows = Rows(
-        num_states * horizon,
-        mdp.num_actions,
-        indptr,
-        next_states,
-        np.tile(mdp.rows.probabilities, num_steps),
-        is_checked=True,
-    )
+    probabilities = np.tile(mdp.rows.probabilities, num_steps)
+    rows = Rows(num_states * horizon, mdp.num_actions, indptr, next_states, probabilities, is_checked=True)
     labels = None
     if mdp.state_labels is not None:
         labels = tuple(f"{label} at {t}" for t in range(horizon) for label in mdp.state_labels)

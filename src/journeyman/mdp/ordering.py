@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from journeyman.mdp import kernels
+from journeyman.mdp.graph import state_links
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.rows import Rows
 from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -65,13 +66,8 @@ def shared_rows(rows: Rows, available: BoolArray, discount: float) -> SharedRows
     return SharedRows(common, extra, loops.reshape(num_states, num_actions))
 
 
-def without_loops(shared: SharedRows) -> SharedRows:
-    """Return the same rows without the chance of staying, which `loops` still holds."""
-    num_actions = shared.loops.shape[1]
-    return SharedRows(_without(shared.common, 1), _without(shared.extra, num_actions), shared.loops)
-
-
-def _without(rows: SparseRows, rows_per_state: int) -> SparseRows:
+def without_loops(rows: SparseRows, rows_per_state: int) -> SparseRows:
+    """Return the same rows without the chance of staying."""
     row = np.repeat(np.arange(rows.indptr.size - 1), np.diff(rows.indptr))
     kept = row // rows_per_state != rows.next_states
     return _packed(row[kept], rows.next_states[kept], rows.weights[kept], rows.indptr.size - 1)
@@ -129,10 +125,7 @@ def band_order(mdp: FiniteMDP) -> Ordering:
 
 def _band_order(mdp: FiniteMDP) -> Ordering:
     num_states, num_actions = mdp.num_states, mdp.num_actions
-    links: Any = sparse.csr_array(
-        (np.ones(mdp.rows.next_states.size, dtype=bool), mdp.rows.next_states, mdp.rows.indptr[::num_actions]),
-        shape=(num_states, num_states),
-    )
+    links = state_links(mdp)
     permutation = reverse_cuthill_mckee(sparse.csr_matrix(links + links.T), symmetric_mode=True).astype(np.int64)
     inverse = np.empty(num_states, dtype=np.int64)
     inverse[permutation] = np.arange(num_states)
@@ -148,7 +141,9 @@ def _band_order(mdp: FiniteMDP) -> Ordering:
         inverse=inverse,
         rows=rows,
         shared=shared,
-        off_diagonal=without_loops(shared),
+        off_diagonal=SharedRows(
+            without_loops(shared.common, 1), without_loops(shared.extra, num_actions), shared.loops
+        ),
         gain=1.0 / (1.0 - shared.loops),
         available=available,
         lower=max(0, int(-distance.min(initial=0))),

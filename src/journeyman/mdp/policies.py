@@ -55,21 +55,20 @@ def action_probabilities(mdp: FiniteMDP, policy: ArrayLike) -> FloatArray:
             f"a policy must have shape {shape[:1]} or {shape}, got {array.shape}. "
             "Give one action, or the chance of each action, per state."
         )
-    probabilities = array
-    bad = ~(probabilities >= 0) | ((probabilities > 0) & ~mdp.available)
+    bad = ~(array >= 0) | ((array > 0) & ~mdp.available)
     if bad.any():
         s, a = (int(i) for i in np.argwhere(bad)[0])
         raise InputError(
             "a stochastic policy must be at least 0, and 0 for actions that do not exist, "
-            f"got {probabilities[s, a]} at state {s}, action {a}. Give a chance in 0..1."
+            f"got {array[s, a]} at state {s}, action {a}. Give a chance in 0..1."
         )
-    sums = probabilities.sum(axis=1)
+    sums = array.sum(axis=1)
     if not (np.abs(sums - 1.0) <= 1e-6).all():
         s = int(np.argmax(~(np.abs(sums - 1.0) <= 1e-6)))
         raise InputError(
             f"a stochastic policy must sum to 1 over actions, got {sums[s]:.9g} at state {s}. Divide it by its sum."
         )
-    return np.asarray(probabilities / sums[:, None])
+    return np.asarray(array / sums[:, None])
 
 
 def policy_matrix(mdp: FiniteMDP, probabilities: FloatArray) -> Any:

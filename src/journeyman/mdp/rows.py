@@ -158,14 +158,12 @@ def rows_from_matrices(matrices: Sequence[Any]) -> Rows:
         array = matrix if sparse.issparse(matrix) else float_array(matrix, name)
         if len(array.shape) != 2:
             raise InputError(f"matrices must have two axes, got shape {array.shape} at action {action}. {advice}")
-        entries = sparse.coo_array(array)
-        float_array(entries.data, name)
-        coordinate.append(entries)
-    num_states = coordinate[0].shape[0]
-    for action, matrix in enumerate(coordinate):
-        if matrix.shape != (num_states, num_states):
+        coordinate.append(sparse.coo_array(array))
+        float_array(coordinate[-1].data, name)
+        num_states = coordinate[0].shape[0]
+        if array.shape != (num_states, num_states):
             raise InputError(
-                f"matrices must all be square and of one size, got shape {matrix.shape} at action {action} "
+                f"matrices must all be square and of one size, got shape {array.shape} at action {action} "
                 f"where {(num_states, num_states)} was expected. Pass one [S, S] matrix per action."
             )
     actions = [np.full(matrix.nnz, action) for action, matrix in enumerate(coordinate)]

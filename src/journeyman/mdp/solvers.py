@@ -10,7 +10,7 @@ elimination inside the band is cheap and needs no pivoting. Either way the answe
 with T the Bellman operator: it holds whatever the path to V was.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,16 +69,9 @@ def solve(mdp: FiniteMDP, reward: ArrayLike, **options: Any) -> Solution:
         if options.get(name) is not None:
             options[name] = any_array(options[name], name)[None]
     batch = solve_batch(mdp, rewards[None], **options)
-    return Solution(
-        mdp,
-        batch.rewards[0],
-        batch.values[0],
-        batch.policy[0],
-        float(batch.residual[0]),
-        float(batch.error_bound[0]),
-        bool(batch.converged[0]),
-        int(batch.iterations[0]),
-    )
+    arrays = {name: getattr(batch, name)[0] for name in ("rewards", "values", "policy")}
+    numbers = {name: getattr(batch, name)[0].item() for name in ("residual", "error_bound", "converged", "iterations")}
+    return replace(batch, **arrays, **numbers)
 
 
 def solve_batch(
@@ -113,7 +106,10 @@ def solve_batch(
     """
     batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions, has_batch_axis=True)
     rewards = np.array(rewards, dtype=np.float64)  # what the solution keeps, whatever happens to the caller's array
-    _check_options(tol, method, max_iterations)
+    positive(tol, "tol", "The default is 1e-10.")
+    one_of(method, METHODS, "method", "Leave it out for 'auto'.")
+    if max_iterations is not None:
+        whole_number(max_iterations, "max_iterations", 1, "Leave it out for as many as convergence may take.")
     num_rewards = batch.shape[0]
     order = band_order(mdp)
     is_direct = method == "direct" or (method == "auto" and order.work <= MAX_DIRECT_WORK)
@@ -184,17 +180,15 @@ def q_values(mdp: FiniteMDP, rewards: ArrayLike, values: ArrayLike) -> FloatArra
             f"values must have shape {batch.shape[:2]}, like the rewards, got {value_batch.shape}. "
             "Give the values of each reward, one per state."
         )
-    out = np.empty((batch.shape[0], mdp.num_states, mdp.num_actions))
-    kernels.q_values(
-        mdp.rows.indptr,
-        mdp.rows.next_states,
-        mdp.rows.probabilities,
-        mdp.available,
-        mdp.discount,
-        np.require(batch, requirements=["C", "W"]),  # kernels are compiled for writable arrays
-        np.require(value_batch, requirements=["C", "W"]),
-        out,
-    )
+    return backup(mdp, batch, value_batch)
+
+
+def backup(mdp: FiniteMDP, rewards: FloatArray, values: FloatArray) -> FloatArray:
+    """Return what `q_values` does for rewards `[M, S, 1]` or `[M, S, A]` that need no check."""
+    out = np.empty((*values.shape, mdp.num_actions))
+    rows = (mdp.rows.indptr, mdp.rows.next_states, mdp.rows.probabilities)
+    arrays = (np.require(array, requirements=["C", "W"]) for array in (rewards, values))  # kernels want these
+    kernels.q_values(*rows, mdp.available, mdp.discount, *arrays, out)
     return out
 
 
@@ -226,13 +220,6 @@ def _start(
             )
         policies = checked_policies(mdp, np.broadcast_to(start_policy, shape))
     return values, policies
-
-
-def _check_options(tol: float, method: str, max_iterations: int | None) -> None:
-    positive(tol, "tol", "The default is 1e-10.")
-    one_of(method, METHODS, "method", "Leave it out for 'auto'.")
-    if max_iterations is not None:
-        whole_number(max_iterations, "max_iterations", 1, "Leave it out for as many as convergence may take.")
 
 
 def _check_size(largest_reward: float, contraction: float, discount: float) -> None:
