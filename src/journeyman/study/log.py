@@ -1,7 +1,6 @@
 """EventLog: the events of a study file as far as this process has read them; StudyOverview: what they add up to."""
 
 import sqlite3
-import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,11 +15,10 @@ from journeyman.study.database import explain_errors, transaction
 
 
 class EventLog:
-    """Events of a study and the ledger that follows from them. Threads of one process take turns by `lock`."""
+    """Events of a study and the ledger that follows from them; for one thread at a time."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, problem: Problem, *, is_read_only: bool) -> None:
         self.path, self.is_read_only = path, is_read_only
-        self.lock = threading.RLock()
         self.ledger = Ledger(problem)
         self.events: list[Event] = []
         self._connection = connection
@@ -29,7 +27,7 @@ class EventLog:
 
     def refresh(self) -> None:
         """Read what other processes have written since."""
-        with self.lock, explain_errors(self.path, is_reading=True):
+        with explain_errors(self.path, is_reading=True):
             for event, checksum in store.read_events(self._connection, self.ledger.num_events, self._checksum):
                 self.ledger = apply_event(self.ledger, event)
                 self.events.append(event)
@@ -42,39 +40,18 @@ class EventLog:
         -------
         Whether there is one. When this returns True, the event is kept for good.
         """
-        with self.lock:
-            self.check_writable()
-            with transaction(self._connection, self.path):
-                self.refresh()
-                event = event_fn()
-                if event is None:
-                    return False
-                after = apply_event(self.ledger, event, is_checked=True)
-                checksum = store.append_event(self._connection, event, self._checksum, self.ledger, after)
-            # Only now is it kept. Should we be stopped here, it is read as if another process had written it.
-            self.ledger, self._checksum = after, checksum
-            self.events.append(event)
-            return True
-
-    def creation(self) -> tuple[str, str]:
-        """Return when and by which version the study was made."""
-        with self.lock, explain_errors(self.path):
-            return store.read_creation(self._connection)
-
-    def snapshots(self) -> list[tuple[int, dict[str, Any]]]:
-        """Return (number of events behind it, snapshot) of those that can be used, newest first."""
-        with self.lock, explain_errors(self.path):
-            return store.read_snapshots(self._connection)
-
-    def keep_snapshot(self, num_events: int, snapshot: dict[str, Any]) -> None:
-        """Keep a snapshot that has seen so many events."""
-        with self.lock, transaction(self._connection, self.path):
-            store.write_snapshot(self._connection, num_events, snapshot)
-
-    @property
-    def is_in_transaction(self) -> bool:
-        """Whether an event is just being stored."""
-        return self._connection.in_transaction
+        self.check_writable()
+        with transaction(self._connection, self.path):
+            self.refresh()
+            event = event_fn()
+            if event is None:
+                return False
+            after = apply_event(self.ledger, event, is_checked=True)
+            checksum = store.append_event(self._connection, event, self._checksum, self.ledger, after)
+        # Only now is it kept. Should we be stopped here, it is read as if another process had written it.
+        self.ledger, self._checksum = after, checksum
+        self.events.append(event)
+        return True
 
     def check_writable(self) -> None:
         """Refuse to change a study that is open for reading."""
@@ -83,11 +60,6 @@ class EventLog:
                 f"the study must be open for writing to be changed, got {str(self.path)!r} opened read-only. "
                 "Open it with Study.open(path)."
             )
-
-    def close(self) -> None:
-        """Close the file."""
-        with self.lock:
-            self._connection.close()
 
 
 @dataclass(frozen=True)

@@ -5,21 +5,19 @@ So an answer is acknowledged at once, and an acknowledged answer is never lost.
 """
 
 import sqlite3
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
-from journeyman.acquisition import RewardKnowledge, Scores
-from journeyman.apprentice import Certificate
 from journeyman.checks import check_options, whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, StudyError
-from journeyman.inference.posterior import Posterior
-from journeyman.learner import ActiveLearner, AnswerId, Event, Forecast, Learner, LearnerSettings, Query, StepRecord
+from journeyman.learner import ActiveLearner, AnswerId, Event, Forecast, Learner, LearnerSettings, Query
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
 from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import BELIEF_EVENTS
@@ -28,10 +26,24 @@ from journeyman.registry import import_plugins
 from journeyman.study import store
 from journeyman.study.database import create_file, explain_errors, open_file, transaction
 from journeyman.study.log import EventLog, StudyOverview
-from journeyman.types import IntArray
 
+T = TypeVar("T")
 SNAPSHOT_EVERY = 10  # answers; as many are replayed at most after a crash
 PATIENCE = 3  # asks that others may spoil before we make them wait
+
+
+def _current(method: Callable[[ActiveLearner], T]) -> Callable[["Study"], T]:
+    """Make a method of a learner one of the study: of its learner after all that is stored, for one thread at a time.
+
+    A thread that tells meanwhile must not change what is computed on.
+    """
+
+    @wraps(method)
+    def current(study: "Study") -> T:
+        with study._lock:
+            return method(study.learner())
+
+    return current
 
 
 class Study(LedgerView):
@@ -50,8 +62,8 @@ class Study(LedgerView):
             self.problem: Problem = store.read_problem(connection)
             self.settings: LearnerSettings = store.read_settings(connection)
         self.path, self.num_threads = path, num_threads
+        self._connection, self._lock = connection, threading.RLock()
         self._log = EventLog(connection, path, self.problem, is_read_only=is_read_only)
-        self._lock = self._log.lock
         self._learner: ActiveLearner | None = None
         self._num_kept = 0  # events behind the newest snapshot that we know of
 
@@ -139,40 +151,14 @@ class Study(LedgerView):
         with self._lock:
             return self._catch_up()
 
-    def posterior(self) -> Posterior:
-        """Return the belief about the reward after all answers so far."""
-        with self._lock:  # a thread that tells meanwhile must not change what is computed on
-            return self._catch_up().posterior()
-
-    def scores(self) -> Scores:
-        """Return the scores of all states, as the next `ask` sees them where no query waits."""
-        with self._lock:
-            return self._catch_up().scores()
-
-    def apprentice(self) -> IntArray:
-        """Return the policy `[S]` that we hand out."""
-        with self._lock:
-            return self._catch_up().apprentice()
-
-    def certificate(self) -> Certificate:
-        """Return what may be said about the apprentice."""
-        with self._lock:
-            return self._catch_up().certificate()
-
-    def confirmation(self) -> Certificate:
-        """Return what a fresh, longer posterior says about the apprentice."""
-        with self._lock:
-            return self._catch_up().confirmation()
-
-    def knowledge(self) -> RewardKnowledge:
-        """Return how well the reward itself is known, for goal "reward"."""
-        with self._lock:
-            return self._catch_up().knowledge()
-
-    def is_finished(self) -> bool:
-        """Return whether the goal is reached."""
-        with self._lock:
-            return self._catch_up().is_finished()
+    posterior = _current(ActiveLearner.posterior)
+    scores = _current(ActiveLearner.scores)
+    apprentice = _current(ActiveLearner.apprentice)
+    certificate = _current(ActiveLearner.certificate)
+    confirmation = _current(ActiveLearner.confirmation)
+    knowledge = _current(ActiveLearner.knowledge)
+    is_finished = _current(ActiveLearner.is_finished)
+    history = _current(ActiveLearner.history)
 
     def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool = False) -> Forecast:
         """Return how many more answers it may take until the certificate holds; others can ask and tell meanwhile."""
@@ -181,11 +167,6 @@ class Study(LedgerView):
             learner.posterior()
             copy = self._replay(list(learner.events), learner.snapshot())
         return copy.forecast(num_runs=num_runs, limit=limit, progress=progress)
-
-    def history(self) -> tuple[StepRecord, ...]:
-        """Return one record for the belief before any answer, and one for each that came in or was taken back."""
-        with self._lock:
-            return self._catch_up().history()
 
     @property
     def ledger(self) -> Ledger:
@@ -203,7 +184,8 @@ class Study(LedgerView):
 
     def overview(self) -> StudyOverview:
         """Return what is in the study, without any inference."""
-        return StudyOverview.of(self.ledger, self.settings, *self._log.creation())
+        with self._lock, explain_errors(self.path):
+            return StudyOverview.of(self.ledger, self.settings, *store.read_creation(self._connection))
 
     # Keeping
 
@@ -214,7 +196,8 @@ class Study(LedgerView):
             if learner is None or self._log.is_read_only or len(learner.events) <= self._num_kept:
                 return
             number = len(learner.events)
-            self._log.keep_snapshot(number, learner.snapshot())
+            with transaction(self._connection, self.path):
+                store.write_snapshot(self._connection, number, learner.snapshot())
             self._num_kept = number
 
     def close(self) -> None:
@@ -222,7 +205,7 @@ class Study(LedgerView):
         with self._lock:
             with suppress(StudyError):
                 self.save_snapshot()
-            self._log.close()
+            self._connection.close()
 
     def __enter__(self) -> "Study":
         return self
@@ -249,7 +232,7 @@ class Study(LedgerView):
         # Methods that are not incremental do not compute the numbers of past steps again: those are kept at once.
         if (
             unkept >= (1 if self.settings.method.incremental is None else SNAPSHOT_EVERY)
-            and not self._log.is_in_transaction
+            and not self._connection.in_transaction
         ):
             with suppress(StudyError):  # said when something has to be stored; a snapshot only saves time
                 self.save_snapshot()
@@ -268,7 +251,9 @@ class Study(LedgerView):
 
     def _restore(self, events: list[Event]) -> ActiveLearner:
         """Return a learner from the newest snapshot that can be used, or from all events."""
-        for number, snapshot in self._log.snapshots():
+        with explain_errors(self.path):
+            snapshots = store.read_snapshots(self._connection)
+        for number, snapshot in snapshots:
             try:
                 learner = self._replay(events, snapshot)
             except InputError:
