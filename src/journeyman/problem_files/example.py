@@ -4,7 +4,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from journeyman.errors import InputError
-from journeyman.storage.files import whole_file
+from journeyman.storage.files import made_folder, whole_file
 
 PLACES = (
     ("house", "path", "pond"),
@@ -56,14 +56,8 @@ def write_example(folder: str | Path = ".", *, force: bool = False) -> tuple[Pat
             f"an example must not overwrite files, got {' and '.join(existing)} in {str(folder)!r} already. "
             "Choose another folder, or say --force."
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in contents.items():
-            with whole_file(folder / name, "an example", advice="Choose another folder.") as temporary:
-                temporary.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"an example must go where it can be written, got {str(folder)!r}: {error.strerror or error}. "
-            "Choose another folder."
-        ) from error
+    made_folder(folder, "an example", advice="Choose another folder.")
+    for name, text in contents.items():
+        with whole_file(folder / name, "an example", advice="Choose another folder.") as temporary:
+            temporary.write_text(text, encoding="utf-8")
     return tuple(folder / name for name in contents)

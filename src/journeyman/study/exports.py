@@ -11,7 +11,7 @@ import numpy as np
 
 from journeyman.inference.arviz_export import write_netcdf
 from journeyman.study.study import Study
-from journeyman.study.writing import check_place, write_text_whole
+from journeyman.study.writing import check_place, write_whole
 
 POLICY_FORMAT = "journeyman-policy-1"
 HISTORY_COLUMNS = (
@@ -26,29 +26,20 @@ def export_posterior(study: Study, path: str | Path) -> None:
     write_netcdf(study.posterior().to_arviz(include_reward=True), Path(path))
 
 
-def policy_record(study: Study) -> dict[str, Any]:
-    """Return the policy that we hand out as plain data, with labels and with what its certificate says."""
+def export_policy(study: Study, path: str | Path) -> None:
+    """Write the policy as JSON, with labels and its certificate; `policy[s]` is the action in state s."""
     mdp, policy = study.problem.mdp, np.asarray(study.apprentice())
     certificate = study.certificate()
-    return {
+    record = {
         "format": POLICY_FORMAT,
         "apprentice": study.settings.apprentice,
         "policy": policy.tolist(),
         "states": [mdp.state_name(state) for state in range(mdp.num_states)],
         "actions": [mdp.action_name(action) for action in range(mdp.num_actions)],
         "num_demonstrations": len(study.demonstrations),
-        "certificate": {
-            "status": certificate.status,
-            "epsilon": certificate.epsilon,
-            "delta": certificate.delta,
-            "upper_bound": certificate.upper_bound,
-        },
+        "certificate": {name: getattr(certificate, name) for name in ("status", "epsilon", "delta", "upper_bound")},
     }
-
-
-def export_policy(study: Study, path: str | Path) -> None:
-    """Write the policy as JSON; `policy[s]` is the action in state s."""
-    write_json(policy_record(study), path)
+    write_json(record, path)
 
 
 def export_certificate(study: Study, path: str | Path) -> None:
@@ -66,12 +57,12 @@ def export_history(study: Study, path: str | Path) -> None:
         asked = {} if query is None else {"query": query.id, "state": query.state, "score": query.score}
         values = step.to_record() | {"event": step.number, "query": None, "warnings": " | ".join(step.warnings)} | asked
         table.writerow([values.get(name) for name in HISTORY_COLUMNS])
-    write_text_whole(Path(path), text.getvalue())
+    write_whole(Path(path), text.getvalue())
 
 
 def write_json(record: Any, path: str | Path) -> None:
     """Write plain data as JSON, whole or not at all."""
-    write_text_whole(Path(path), json.dumps(record, indent=2, allow_nan=False) + "\n")
+    write_whole(Path(path), json.dumps(record, indent=2, allow_nan=False) + "\n")
 
 
 EXPORTS: dict[str, Callable[[Study, str | Path], None]] = {

@@ -20,6 +20,7 @@ from journeyman.learner.records import Event
 from journeyman.learner.settings import LearnerSettings
 from journeyman.problem import Problem
 from journeyman.problem_files import ProblemRecord, problem_from_record, problem_to_record
+from journeyman.storage.files import read_arrays
 from journeyman.types import AnyArray
 
 SNAPSHOTS_KEPT = 3
@@ -130,9 +131,11 @@ def append_event(connection: sqlite3.Connection, event: Event, previous: str, be
 
 def write_snapshot(connection: sqlite3.Connection, event_number: int, snapshot: dict[str, Any]) -> None:
     """Keep a snapshot, and forget all but the last few."""
-    facts, arrays = split_snapshot(snapshot)
+    arrays = {name: value for name, value in snapshot.items() if isinstance(value, np.ndarray)}
+    facts = {name: value for name, value in snapshot.items() if name not in arrays}
     connection.execute(
-        "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (event_number, program_version(), facts, arrays)
+        "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)",
+        (event_number, program_version(), to_json(facts), arrays_to_bytes(arrays)),
     )
     connection.execute(
         "DELETE FROM snapshots WHERE event_number NOT IN "
@@ -148,7 +151,8 @@ def read_snapshots(connection: sqlite3.Connection) -> list[tuple[int, dict[str, 
     with suppress(sqlite3.Error):  # events hold everything; a damaged snapshot only costs time
         for event_number, facts, arrays in connection.execute(select, (program_version(),)):
             with suppress(StudyError):
-                usable.append((event_number, join_snapshot(facts, arrays)))
+                plain = dict(from_json(facts, "a snapshot"))
+                usable.append((event_number, plain | arrays_from_bytes(arrays, "a snapshot")))
     return usable
 
 
@@ -165,9 +169,8 @@ def arrays_to_bytes(arrays: Mapping[str, AnyArray]) -> bytes:
 def arrays_from_bytes(data: bytes, what: str) -> dict[str, AnyArray]:
     """Return the arrays of `arrays_to_bytes`, or say that they are damaged."""
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except Exception as error:  # damaged bytes may raise nearly anything: zip, zlib, header and memory errors
+        return read_arrays(data)
+    except ValueError as error:
         raise StudyError(f"{what} must be arrays that journeyman stored, but they are damaged: {error}.") from error
 
 
@@ -182,15 +185,3 @@ def from_json(text: str, what: str) -> Any:
         return json.loads(text)
     except (TypeError, ValueError) as error:
         raise StudyError(f"{what} must be JSON that journeyman stored, but it is damaged: {error}.") from error
-
-
-def split_snapshot(snapshot: Mapping[str, Any]) -> tuple[str, bytes]:
-    """Return a snapshot as JSON of what is plain data, and bytes of what are arrays."""
-    arrays = {name: value for name, value in snapshot.items() if isinstance(value, np.ndarray)}
-    plain = {name: value for name, value in snapshot.items() if name not in arrays}
-    return to_json(plain), arrays_to_bytes(arrays)
-
-
-def join_snapshot(facts: str, arrays: bytes) -> dict[str, Any]:
-    """Return the snapshot that `split_snapshot` took apart."""
-    return dict(from_json(facts, "a snapshot")) | arrays_from_bytes(arrays, "a snapshot")

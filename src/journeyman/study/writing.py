@@ -1,8 +1,6 @@
-"""Writing files whole or not at all."""
+"""Exports written whole or not at all, and files of demonstrations read."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
 
 from journeyman.errors import InputError
 from journeyman.storage.files import whole_file
@@ -16,16 +14,11 @@ def check_place(path: Path) -> None:
         raise InputError(f"the folder of an export must exist, got {str(path.parent)!r}. Create it first.")
 
 
-def write_whole(path: Path, write_fn: Callable[[BinaryIO], object]) -> None:
-    """Write beside `path`, then move over it; on failure nothing is left behind and what was there stays."""
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all, text as UTF-8."""
     check_place(path)
-    with whole_file(path, "an export") as temporary, temporary.open("xb") as file:
-        write_fn(file)
-
-
-def write_text_whole(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
-    write_whole(path, lambda file: file.write(text.encode("utf-8")))
+    with whole_file(path, "an export") as temporary:
+        temporary.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
 
 
 def readable_bytes(path: Path) -> bytes:

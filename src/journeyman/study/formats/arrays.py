@@ -1,7 +1,6 @@
 """Demonstrations as arrays in one `.npz` file: steps one after the other, and where each demonstration begins."""
 
 import io
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 
 from journeyman.demonstrations import ENDINGS, Demonstration
 from journeyman.errors import InputError
+from journeyman.storage.files import read_arrays
 from journeyman.study.writing import readable_bytes, write_whole
 from journeyman.types import AnyArray
 
@@ -34,15 +34,10 @@ def _numbers(values: Sequence[int | None]) -> AnyArray:
 
 
 def about_record(arrays: Mapping[str, AnyArray], index: int) -> dict[str, Any]:
-    """Return what `about_arrays` says of one demonstration."""
-    record: dict[str, Any] = {"ended": ENDINGS[int(arrays["ended"][index])]}
-    for name in ("final_state", "query_id"):
-        if arrays[name][index] != NOTHING:
-            record[name] = int(arrays[name][index])
-    for name in ("annotator", "timestamp"):
-        if str(arrays[name][index]):
-            record[name] = str(arrays[name][index])
-    return record
+    """Return what `about_arrays` says of one demonstration; what is not among the arrays is not known."""
+    values = {name: np.asarray(arrays[name])[index].item() for name in ABOUT if name in arrays}
+    known = {name: value for name, value in values.items() if value not in (NOTHING, "")}
+    return known | {"ended": ENDINGS[values["ended"]]}
 
 
 def write_npz(demonstrations: Sequence[Demonstration], path: Path) -> None:
@@ -62,17 +57,17 @@ def write_arrays(path: Path, arrays: Mapping[str, AnyArray]) -> None:
     """Write an `.npz` file whole or not at all."""
     if path.suffix != ".npz":
         raise InputError(f"a file of arrays must end in .npz, got {path.name!r}. Rename it.")
-    write_whole(path, lambda file: np.savez_compressed(file, **dict(arrays)))  # type: ignore[arg-type]
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **dict(arrays))  # type: ignore[arg-type]
+    write_whole(path, buffer.getvalue())
 
 
-def read_arrays(path: Path, required: tuple[str, ...]) -> dict[str, AnyArray]:
+def required_arrays(path: Path, required: tuple[str, ...]) -> dict[str, AnyArray]:
     """Return the arrays of an `.npz` file, which must have those that are required."""
+    data = readable_bytes(path)
     try:
-        with np.load(io.BytesIO(readable_bytes(path)), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except InputError:
-        raise
-    except (ValueError, OSError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        arrays = read_arrays(data)
+    except ValueError as error:
         raise InputError(f"{path.name} must be an .npz file without objects, but: {error}. Save it again.") from None
     missing = [name for name in required if name not in arrays]
     if missing:
@@ -85,7 +80,7 @@ def read_arrays(path: Path, required: tuple[str, ...]) -> dict[str, AnyArray]:
 
 def read_npz(path: Path) -> tuple[Demonstration, ...]:
     """Read what `write_npz` wrote."""
-    arrays = read_arrays(path, ("start_state", "begin", "states", "actions", *ABOUT))
+    arrays = required_arrays(path, ("start_state", "begin", "states", "actions", *ABOUT))
     try:
         begin = arrays["begin"]
         pairs = np.stack([arrays["states"], arrays["actions"]], axis=1).tolist()

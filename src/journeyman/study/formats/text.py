@@ -10,7 +10,7 @@ from typing import Any
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
-from journeyman.study.writing import readable_text, write_text_whole
+from journeyman.study.writing import readable_text, write_whole
 
 REQUIRED = ("demonstration", "state", "action")
 COLUMNS = (*REQUIRED, "final_state", "ended", "query_id", "annotator", "timestamp")
@@ -20,7 +20,7 @@ ABOUT_ALL = COLUMNS[3:]  # the same on every line of a demonstration
 def write_jsonl(demonstrations: Sequence[Demonstration], path: Path) -> None:
     """Write one JSON object per demonstration."""
     lines = [json.dumps(item.to_record(), ensure_ascii=False) + "\n" for item in demonstrations]
-    write_text_whole(path, "".join(lines))
+    write_whole(path, "".join(lines))
 
 
 def read_jsonl(path: Path) -> tuple[Demonstration, ...]:
@@ -48,7 +48,7 @@ def write_csv(demonstrations: Sequence[Demonstration], path: Path) -> None:
         shared = {name: record.get(name) for name in ABOUT_ALL}
         for state, action in item.steps or ((item.start_state, None),):
             writer.writerow({"demonstration": number, "state": state, "action": action, **shared})
-    write_text_whole(path, buffer.getvalue())
+    write_whole(path, buffer.getvalue())
 
 
 def read_csv(path: Path) -> tuple[Demonstration, ...]:

@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from journeyman.demonstrations import ENDINGS, Demonstration
+from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.extras import require
 from journeyman.problem import Problem
-from journeyman.study.formats.arrays import ABOUT, NOTHING, about_arrays, about_record, read_arrays, write_arrays
+from journeyman.study.formats.arrays import ABOUT, about_arrays, about_record, required_arrays, write_arrays
 from journeyman.types import IntArray
 
 PREFIX = "journeyman_"
+MINARI_FACTS = ("ended", "final_state", "query_id")
 ID_PATTERN = re.compile(r"([\w-]+/)*[\w-]+-v\d+")
 DESCRIPTION = (
     "Demonstrations of an expert, written by journeyman. Observations are states, rewards are unknown and given as 0. "
@@ -104,7 +105,7 @@ def write_imitation(demonstrations: Sequence[Demonstration], path: Path, *, repe
 
 def read_imitation(path: Path) -> tuple[Demonstration, ...]:
     """Read imitation's `.npz` layout, ours or others'."""
-    arrays = read_arrays(path, ("obs", "acts", "terminal", "indices"))
+    arrays = required_arrays(path, ("obs", "acts", "terminal", "indices"))
     if not arrays["terminal"].size:
         return ()
     splits = arrays["indices"]
@@ -156,11 +157,7 @@ def write_minari(
 def _buffer(index: int, item: Demonstration, trajectory: Any) -> Any:
     episodes = require("minari.data_collector.episode_buffer", "minari")
     num_steps = len(item)
-    facts = {
-        "ended": ENDINGS.index(item.ended),
-        "final_state": NOTHING if item.final_state is None else item.final_state,
-        "query_id": NOTHING if item.query_id is None else item.query_id,
-    }
+    about = about_arrays([item])
     terminations, truncations = np.zeros(num_steps, dtype=bool), np.zeros(num_steps, dtype=bool)
     (terminations if trajectory.terminal else truncations)[-1] = True
     return episodes.EpisodeBuffer(
@@ -170,7 +167,7 @@ def _buffer(index: int, item: Demonstration, trajectory: Any) -> Any:
         rewards=np.zeros(num_steps),
         terminations=terminations,
         truncations=truncations,
-        infos={f"journeyman_{name}": np.full(num_steps + 1, value) for name, value in facts.items()},
+        infos={f"{PREFIX}{name}": np.full(num_steps + 1, about[name].item()) for name in MINARI_FACTS},
     )
 
 
@@ -192,11 +189,5 @@ def read_minari(dataset_id: str) -> tuple[Demonstration, ...]:
 
 def _completed(item: Demonstration, episode: Any) -> Demonstration:
     infos = getattr(episode, "infos", None) or {}
-    if "journeyman_ended" not in infos:
-        return item
-    facts: dict[str, Any] = {"ended": ENDINGS[int(infos["journeyman_ended"][0])]}
-    for name in ("final_state", "query_id"):
-        number = int(infos[f"journeyman_{name}"][0])
-        if number != NOTHING:
-            facts[name] = number
-    return with_facts(item, facts)
+    about = {name: infos[f"{PREFIX}{name}"] for name in MINARI_FACTS if f"{PREFIX}{name}" in infos}
+    return with_facts(item, about_record(about, 0)) if "ended" in about else item
