@@ -48,10 +48,8 @@ def coverage(levels: FloatArray, chance: float) -> Coverage:
 
 
 def _exact_interval(hits: int, total: int) -> tuple[float, float]:
-    tail = (1.0 - CONFIDENCE) / 2.0
-    low = 0.0 if hits == 0 else float(stats.beta.ppf(tail, hits, total - hits + 1))
-    high = 1.0 if hits == total else float(stats.beta.isf(tail, hits + 1, total - hits))
-    return low, high
+    low, high = stats.binomtest(hits, total).proportion_ci(CONFIDENCE, "exact")
+    return float(low), float(high)
 
 
 def pooled_coverage(levels: FloatArray, chance: float) -> Coverage:

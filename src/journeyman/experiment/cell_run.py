@@ -24,7 +24,7 @@ from journeyman.learner.ledger import Ledger, apply_event, tell_event
 from journeyman.learner.records import Query
 from journeyman.learner.simulate import answered_steps
 from journeyman.mdp import occupancy
-from journeyman.storage.files import whole_file
+from journeyman.storage.files import read_arrays, whole_file
 from journeyman.storage.workers import is_stop_wanted
 from journeyman.worlds import World
 
@@ -165,8 +165,7 @@ def load_checkpoint(path: Path, metrics: tuple[str, ...]) -> Checkpoint:
     Every part of the file has a checksum, so that damage is noticed.
     """
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
-            arrays = {name: kept[name] for name in kept.files}
+        arrays = read_arrays(path)
         plain = json.loads(arrays.pop(PLAIN).tobytes())
         if plain.get("cell", path.stem) != path.stem or not set(metrics) <= set(plain["metrics"]):
             return Checkpoint()

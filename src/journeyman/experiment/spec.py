@@ -3,6 +3,7 @@
 import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from journeyman.checks import whole_number
@@ -64,19 +65,13 @@ class Sweep:
         for choice in (*self.worlds, *self.acquisitions, *self.inference):
             for option, value in choice.options.items():
                 _check_finite(value, f"option {option!r} of {choice.name!r}")
+        known: dict[str, Cell] = {}
         for world in self.worlds:
             problem = make_world(world.name, self.seeds[0], **world.options).problem
             for cell in self._cells(world, self.seeds[0]):
                 cell.settings(seed=0).check_problem(problem)
-        self._check_different()
-
-    def _check_different(self) -> None:
-        """Refuse two names for one thing: it would be counted twice."""
-        known: dict[str, Cell] = {}
-        for world in self.worlds:
-            for cell in self._cells(world, self.seeds[0]):
                 twin = known.setdefault(cell.id, cell)
-                if twin is not cell:
+                if twin is not cell:  # one thing by two names would be counted twice
                     raise InputError(
                         f"cells must differ in more than their labels, got {twin.text!r} and {cell.text!r}, which are "
                         "the same. Remove one of them."
@@ -87,19 +82,8 @@ class Sweep:
         return tuple(cell for seed in self.seeds for world in self.worlds for cell in self._cells(world, seed))
 
     def _cells(self, world: Choice, seed: int) -> Iterable[Cell]:
-        for query in self.queries:
-            for inference in self.inference:
-                for acquisition in self.acquisitions:
-                    yield Cell(
-                        world=world,
-                        seed=seed,
-                        query=query,
-                        inference=inference,
-                        acquisition=acquisition,
-                        epsilon=self.epsilon,
-                        delta=self.delta,
-                        num_histories=self.num_histories,
-                    )
+        for query, inference, acquisition in product(self.queries, self.inference, self.acquisitions):
+            yield Cell(world, seed, query, inference, acquisition, self.epsilon, self.delta, self.num_histories)
 
     def with_changes(self, **changes: Any) -> "Sweep":
         """Return a sweep with other values in some fields, checked again."""

@@ -14,7 +14,6 @@ function understands, when it first runs.
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,13 @@ from journeyman.worlds import WORLDS, world_options
 CHOICE_KEYS = ("name", "label", "options")
 QUERY_KEYS = ("kind", "length")
 MAX_SEEDS = 100_000
+REQUIRED = {  # keys, and an example of each
+    "name": 'name = "my comparison"',
+    "worlds": 'worlds = ["random-8x8"]',
+    "acquisitions": 'acquisitions = ["random", "pac_eig"]',
+    "seeds": "seeds = 4",
+    "steps": "steps = 40",
+}
 
 
 def load_sweep(path: str | Path) -> Sweep:
@@ -68,11 +74,10 @@ def sweep_from_toml(text: str) -> Sweep:
 
 def sweep_from_record(record: Mapping[str, Any]) -> Sweep:
     """Return the sweep that plain data say, as read from TOML."""
-    known = [field.name for field in fields(Sweep)]
-    check_options(record, known, "a sweep")
-    for key in ("name", "worlds", "acquisitions", "seeds", "steps"):
+    check_options(record, Sweep.__dataclass_fields__, "a sweep")
+    for key, example in REQUIRED.items():
         if key not in record:
-            raise InputError(f"a sweep must say its {key}, got none. Add a line such as: {EXAMPLES[key]}")
+            raise InputError(f"a sweep must say its {key}, got none. Add a line such as: {example}")
     values: dict[str, Any] = dict(record)
     values["worlds"] = _choices(record["worlds"], "worlds", WORLDS)
     values["acquisitions"] = _choices(record["acquisitions"], "acquisitions", ACQUISITIONS)
@@ -84,15 +89,6 @@ def sweep_from_record(record: Mapping[str, Any]) -> Sweep:
     if "metrics" in record:
         values["metrics"] = tuple(_listed(record["metrics"], "metrics"))
     return Sweep(**values)
-
-
-EXAMPLES = {
-    "name": 'name = "my comparison"',
-    "worlds": 'worlds = ["random-8x8"]',
-    "acquisitions": 'acquisitions = ["random", "pac_eig"]',
-    "seeds": "seeds = 4",
-    "steps": "steps = 40",
-}
 
 
 def _listed(value: Any, key: str) -> list[Any]:

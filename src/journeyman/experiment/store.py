@@ -87,9 +87,9 @@ class Store:
         """Return results of a cell that have all that is asked for, None if there are none."""
         return next((item for item in self.stored(job.cell.id) if item.has(job.num_steps, job.metrics)), None)
 
-    def longest(self, job: Job) -> StoredResult | None:
-        """Return the results of a cell with the most answers, however many are asked for."""
-        usable = [item for item in self.stored(job.cell.id) if item.has(0, job.metrics)]
+    def longest(self, job: Job, at_least: int = 0) -> StoredResult | None:
+        """Return the results of a cell with the most answers, however many are asked for; None if all have fewer."""
+        usable = [item for item in self.stored(job.cell.id) if item.has(at_least, job.metrics)]
         return max(usable, key=lambda item: item.num_steps, default=None)
 
     def is_finished(self, job: Job) -> bool:
@@ -99,12 +99,11 @@ class Store:
     def table(self, cell_id: str, stored: StoredResult) -> "pa.Table":
         """Return results of a cell, in the order of its steps."""
         path = stored.path
-        if _is_cell_id(path.stem):
+        whole = self._tables.get(path)
+        if whole is None:
             whole = results.read_table(path)
-        else:
-            whole = self._tables.get(path)
-            if whole is None:
-                whole = self._tables[path] = results.read_table(path)
+            if not _is_cell_id(path.stem):  # it holds other cells too, which may be wanted next
+                self._tables[path] = whole
         return results.only_cell(whole, cell_id).sort_by("step")
 
     def has_failed(self, cell_id: str) -> bool:
@@ -120,13 +119,9 @@ class Store:
 
     def checkpoint(self, job: Job) -> Checkpoint:
         """Return where a cell stands: its checkpoint, or results with fewer steps than are asked for now."""
-        cell_id = job.cell.id
-        begun = load_checkpoint(self.checkpoint_path(cell_id), job.metrics)
-        usable = [item for item in self.stored(cell_id) if item.has(begun.num_steps + 1, job.metrics)]
-        if not usable:
-            return begun
-        longest = max(usable, key=lambda item: item.num_steps)
-        return Checkpoint(results.rows_of(self.table(cell_id, longest)))
+        begun = load_checkpoint(self.checkpoint_path(job.cell.id), job.metrics)
+        longer = self.longest(job, begun.num_steps + 1)
+        return begun if longer is None else Checkpoint(results.rows_of(self.table(job.cell.id, longer)))
 
     # Writing
 

@@ -8,7 +8,7 @@ for all actions; otherwise row s * A + a belongs to (s, a).
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,9 @@ from scipy import sparse
 from journeyman.checks import float_array, whole_number
 from journeyman.errors import InputError
 from journeyman.types import FloatArray, read_only
+
+if TYPE_CHECKING:
+    from journeyman.mdp import FiniteMDP
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,18 +80,6 @@ class RewardModel:
         )
 
 
-class HasSize(Protocol):
-    """Anything with states and actions; an MDP above all."""
-
-    @property
-    def num_states(self) -> int:
-        """Number of states S."""
-
-    @property
-    def num_actions(self) -> int:
-        """Number of actions A."""
-
-
 class Size(NamedTuple):
     """Numbers of states and actions, where there is no MDP at hand."""
 
@@ -96,7 +87,7 @@ class Size(NamedTuple):
     num_actions: int
 
 
-def PerState(mdp: HasSize) -> RewardModel:
+def PerState(mdp: "FiniteMDP | Size") -> RewardModel:
     """One unknown reward per state, paid whatever is done there."""
     num_states, num_actions = _checked_size(mdp)
     return RewardModel(
@@ -104,7 +95,7 @@ def PerState(mdp: HasSize) -> RewardModel:
     )
 
 
-def PerStateAction(mdp: HasSize) -> RewardModel:
+def PerStateAction(mdp: "FiniteMDP | Size") -> RewardModel:
     """One unknown reward per state and action; parameter s * A + a is r(s, a)."""
     num_states, num_actions = _checked_size(mdp)
     size = num_states * num_actions
@@ -114,7 +105,7 @@ def PerStateAction(mdp: HasSize) -> RewardModel:
 
 
 def LinearFeatures(
-    features: Any, mdp: HasSize, *, offset: ArrayLike | None = None, names: tuple[str, ...] | None = None
+    features: Any, mdp: "FiniteMDP | Size", *, offset: ArrayLike | None = None, names: tuple[str, ...] | None = None
 ) -> RewardModel:
     """Rewards linear in known features, plus a known offset.
 
@@ -158,7 +149,7 @@ def LinearFeatures(
     )
 
 
-def _checked_size(mdp: HasSize) -> tuple[int, int]:
+def _checked_size(mdp: "FiniteMDP | Size") -> tuple[int, int]:
     if not (hasattr(mdp, "num_states") and hasattr(mdp, "num_actions")):
         raise InputError(
             f"a reward model must be made for an MDP, got {type(mdp).__name__}. Give the FiniteMDP: PerState(mdp)."

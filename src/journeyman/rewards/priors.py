@@ -26,6 +26,8 @@ from journeyman.errors import InputError, UnsupportedError
 from journeyman.types import FloatArray
 
 LOG_2PI = float(np.log(2.0 * np.pi))
+METHODS = ("log_density", "sample", "interval", "describe", "to_record", "from_record")
+MAP_METHODS = ("from_unconstrained", "to_unconstrained", "pull_back")  # of continuous priors
 NUM_MOMENT_DRAWS = 20_000  # behind standard deviations and intervals that have no formula
 
 
@@ -195,19 +197,15 @@ def continuous(prior: Prior) -> ContinuousPrior:
 
 def missing_members(prior: object) -> list[str]:
     """Return the names of what an object lacks to be a prior."""
-    common = ["num_parameters", "is_discrete", "std", "covariance", "log_density", "sample", "interval", "describe"]
-    more = ["atoms", "weights"]
-    if not getattr(prior, "is_discrete", False):
-        more = ["from_unconstrained", "to_unconstrained", "pull_back"]
+    more = ("atoms", "weights") if getattr(prior, "is_discrete", False) else MAP_METHODS
     known = {*dir(type(prior)), *getattr(prior, "__dict__", {})}
-    return [name for name in [*common, "to_record", "from_record", *more] if name not in known]
+    names = ("num_parameters", "is_discrete", "std", "covariance", *METHODS, *more)
+    return [name for name in names if name not in known]
 
 
 def prior_complaint(cls: type[Any]) -> str | None:
     """Say which methods a class of priors lacks; what else belongs to a prior, its instances may bring."""
-    names = ["log_density", "sample", "interval", "describe", "to_record", "from_record"]
-    if getattr(cls, "is_discrete", None) is False:
-        names += ["from_unconstrained", "to_unconstrained", "pull_back"]
+    names = METHODS + (MAP_METHODS if getattr(cls, "is_discrete", None) is False else ())
     undefined = getattr(cls, "__abstractmethods__", ())
     missing = [name for name in names if name in undefined or not callable(getattr(cls, name, None))]
     if not missing:

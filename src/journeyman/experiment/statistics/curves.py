@@ -17,6 +17,7 @@ from journeyman.experiment.statistics.table import (
     CELL,
     GROUP,
     INSTANCE,
+    LINE,
     by_step,
     checked_methods,
     checked_table,
@@ -30,7 +31,6 @@ from journeyman.types import FloatArray
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-LINE = (*GROUP, "method")
 FIRST_STEPS = 32  # whose mean regret is 1
 ESTIMATES = {
     "entropy_evidence": "from the evidence",
@@ -53,8 +53,7 @@ def curves(table: "DataFrame", column: str) -> "DataFrame":
     table = checked_table(table, column)
     values = table[[*LINE, "step"]].assign(value=numbers(table, column))
     grouped = values.groupby([*LINE, "step"], observed=True, sort=True)["value"]
-    found = grouped.agg(mean="mean", standard_error="sem", n="count")
-    return found.reset_index()
+    return grouped.agg(mean="mean", standard_error="sem", n="count").reset_index()
 
 
 def step_groups(

@@ -93,7 +93,9 @@ def paired_differences(
     table = checked_table(table, column)
     checked_methods(table, [baseline], "the baseline")
     chosen = [name for name in checked_methods(table, methods) if name != baseline]
-    _check_average_to(average_to, int(table["step"].max()))
+    last_step = int(table["step"].max())
+    if average_to is not None and whole_number(average_to, "average_to", 1) > last_step:
+        raise InputError(f"average_to must be at most {last_step}, the last step, got {average_to}. Make it smaller.")
     rows: list[dict[str, Any]] = []
     for group, part in groups(table):
         wide = by_step(part, column).droplevel(list(GROUP))
@@ -122,12 +124,6 @@ def paired_differences(
             f"a comparison must have another method beside the baseline {baseline!r}, got none. Run more methods."
         )
     return require("pandas", "tables").DataFrame(rows)
-
-
-def _check_average_to(average_to: int | None, last_step: int) -> None:
-    """Refuse an average over more steps than any cell has."""
-    if average_to is not None and whole_number(average_to, "average_to", 1) > last_step:
-        raise InputError(f"average_to must be at most {last_step}, the last step, got {average_to}. Make it smaller.")
 
 
 def _spans(wide: "DataFrame", steps: Sequence[int], average_to: int | None) -> Iterator[Span]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import stats
 
-from journeyman.experiment.statistics.table import CELL, GROUP, by_step, checked_table
+from journeyman.experiment.statistics.table import CELL, LINE, by_step, checked_table
 from journeyman.extras import require
 from journeyman.types import BoolArray, FloatArray
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 ROUNDING = 1e-6  # of a limit: tables may be stored with half the digits, in which 0.1 is a little more than 0.1
-LINE = (*GROUP, "method")
 
 
 class Share(NamedTuple):
@@ -78,22 +77,18 @@ def share_reached(reached: "DataFrame") -> "DataFrame":
     exact 95 % interval `low`, `high` (Clopper and Pearson). Cells that all went equally far give a share that never
     falls.
     """
+    pandas = require("pandas", "tables")
     parts = []
     for labels, part in reached.groupby(list(LINE), observed=True, sort=True):
         steps = np.arange(int(part["last_step"].max()) + 1)
         counts = part["last_step"].to_numpy()[:, None] >= steps
         is_reached = counts & (part["reached"].to_numpy()[:, None] <= steps)
         n, hits = counts.sum(axis=0), is_reached.sum(axis=0)
-        found = {pair: exact_share(*pair) for pair in set(zip(hits.tolist(), n.tolist(), strict=True))}
-        shares = [found[pair] for pair in zip(hits.tolist(), n.tolist(), strict=True)]
-        frame = require("pandas", "tables").DataFrame(shares, columns=Share._fields)
-        frame.insert(0, "num_reached", hits)
-        frame.insert(0, "n", n)
-        frame.insert(0, "step", steps)
-        for place, (name, label) in enumerate(zip(LINE, labels, strict=True)):
-            frame.insert(place, name, label)
-        parts.append(frame)
-    return require("pandas", "tables").concat(parts, ignore_index=True)
+        pairs = list(zip(hits.tolist(), n.tolist(), strict=True))
+        found = {pair: exact_share(*pair) for pair in set(pairs)}
+        shares = pandas.DataFrame([found[pair] for pair in pairs], columns=Share._fields)
+        parts.append(shares.assign(**dict(zip(LINE, labels, strict=True)), step=steps, n=n, num_reached=hits))
+    return pandas.concat(parts, ignore_index=True)[[*LINE, "step", "n", "num_reached", *Share._fields]]
 
 
 def exact_share(hits: int, total: int) -> Share:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 GROUP = ("world", "query", "inference")
+LINE = (*GROUP, "method")
 INSTANCE = (*GROUP, "seed")
 CELL = (*GROUP, "method", "seed")
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from journeyman.experiment.statistics.table import CELL, GROUP, checked_table, numbers
+from journeyman.experiment.statistics.table import CELL, GROUP, LINE, checked_table, numbers
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 PARTS = ("posterior", "acquisition", "cpu")
 
 
-def seconds_per_step(table: "DataFrame", by: Sequence[str] = (*GROUP, "method")) -> "DataFrame":
+def seconds_per_step(table: "DataFrame", by: Sequence[str] = LINE) -> "DataFrame":
     """Return the seconds that a step took: median, mean and 95th percentile over all steps but step 0.
 
     Parameters
