@@ -82,7 +82,7 @@ def run_calibration(
             def take(replication: Replication) -> None:
                 done[replication.index] = replication
                 if kept is not None:
-                    kept[1](replication_record(replication))
+                    kept[1]({name: value for name, value in asdict(replication).items() if value not in ((), None)})
                 report((len(done) - begun) / len(missing))
 
             run_each(replicate, [(spec, index) for index in missing], take, num_workers=num_workers)
@@ -101,11 +101,6 @@ def header_of(spec: CalibrationSpec) -> dict[str, Any]:
         "quantities": list(quantity_names(spec.example_problem(), spec.parameters)),
         "spec": spec.record(),
     }
-
-
-def replication_record(replication: Replication) -> dict[str, Any]:
-    """Return a replication as plain data, without what is empty."""
-    return {name: value for name, value in asdict(replication).items() if value not in ((), None)}
 
 
 def _replications(lines: Lines, path: Path) -> dict[int, Replication]:

@@ -44,17 +44,13 @@ def chi_square_p_value(ranks: ArrayLike, num_draws: int, num_bins: int | None = 
     """
     counts = rank_counts(ranks, num_draws)
     if num_bins is None:
-        num_bins = _default_bins(int(counts.sum()), num_draws + 1)
+        most = min(MAX_BINS, int(counts.sum()) // MIN_PER_BIN)
+        num_bins = max((bins for bins in range(1, most + 1) if (num_draws + 1) % bins == 0), default=1)
     elif whole_number(num_bins, "num_bins", 1) > num_draws + 1 or (num_draws + 1) % num_bins:
         raise InputError(f"num_bins must divide num_draws + 1 = {num_draws + 1}, got {num_bins}. Choose a divisor.")
     if num_bins == 1:
         return 1.0
     return float(stats.chisquare(counts.reshape(num_bins, -1).sum(axis=1)).pvalue)
-
-
-def _default_bins(num_ranks: int, num_values: int) -> int:
-    most = min(MAX_BINS, num_ranks // MIN_PER_BIN)
-    return max((bins for bins in range(1, most + 1) if num_values % bins == 0), default=1)
 
 
 def rank_counts(ranks: ArrayLike, num_draws: int) -> IntArray:

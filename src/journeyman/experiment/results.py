@@ -24,18 +24,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 WORDS, NUMBERS, WHOLE, TRUTHS = "words", "numbers", "whole", "truths"
 LABELS = ("cell", "world", "world_name", "world_options", "seed", "query", "inference", "method", "acquisition")
+TIMINGS = ("posterior_seconds", "acquisition_seconds", "cpu_seconds")
 BEFORE = dict.fromkeys(LABELS, WORDS) | {"seed": WHOLE, "step": WHOLE}  # the columns before those of metrics
 AFTER = {
     "state": WHOLE,
     "occupancy": NUMBERS,
     "num_shown": WHOLE,
     "score": NUMBERS,
-    "posterior_seconds": NUMBERS,
-    "acquisition_seconds": NUMBERS,
-    "cpu_seconds": NUMBERS,
+    **dict.fromkeys(TIMINGS, NUMBERS),
     "warnings": WORDS,
 }
-TIMINGS = ("posterior_seconds", "acquisition_seconds", "cpu_seconds")
 SWEEP = "sweep"  # a column that tables of several sweeps have besides
 METRICS_KEY, HASH_KEY = b"journeyman.metrics", b"journeyman.digest"
 

@@ -27,8 +27,6 @@ from journeyman.storage.workers import (
     workers,
 )
 
-CHECKPOINT_SECONDS = 10.0
-
 
 @dataclass(frozen=True)
 class SweepReport:
@@ -82,7 +80,7 @@ class RunOptions:
     executor: str = "local"
     scheduler: str | None = None
     retry_failed: bool = False
-    checkpoint_seconds: float = CHECKPOINT_SECONDS
+    checkpoint_seconds: float = 10.0
     progress: bool = True
 
     def __post_init__(self) -> None:

@@ -115,7 +115,7 @@ def _as_number_column(column: Any, name: str) -> Any:
     return column
 
 
-def check_no_action_is_left_out(rows: Rows) -> None:
+def check_no_action_is_left_out(rows: Rows, advice: str) -> None:
     """Refuse a state where some actions have edges and others none: nobody said what the others do."""
     has_edges = (np.diff(rows.indptr) > 0).reshape(rows.num_states, rows.num_actions)
     left_out = has_edges.any(axis=1, keepdims=True) & ~has_edges
@@ -123,6 +123,5 @@ def check_no_action_is_left_out(rows: Rows) -> None:
         state, action = (int(i) for i in np.argwhere(left_out)[0])
         raise InputError(
             "an edge table must have edges for every action of a state that is not terminal, "
-            f"got none at state {state}, action {action}. Add them, or say available= if that action does not exist "
-            "there, or missing_mass='terminates' if it ends the episode."
+            f"got none at state {state}, action {action}. Add them, or say {advice}."
         )

@@ -42,9 +42,17 @@ class Grid:
         else:
             cells = _checked_cells(_pairs(self.cells, "grid cells"), num_rows, num_columns)
         moves = None if self.moves is None else read_only(_pairs(self.moves, "grid moves"))
-        checked = {"num_rows": num_rows, "num_columns": num_columns, "cells": read_only(cells), "moves": moves}
-        if self.kinds is not None:
-            checked["kinds"] = _checked_kinds(self.kinds, len(cells))
+        checked: dict[str, Any] = {
+            "num_rows": num_rows,
+            "num_columns": num_columns,
+            "cells": read_only(cells),
+            "moves": moves,
+        }
+        kinds: Any = self.kinds
+        if kinds is not None:
+            if isinstance(kinds, str) or len(kinds) != len(cells):
+                raise InputError(f"kinds of a grid must be {len(cells)} words, got {len(kinds)}. Give one per state.")
+            checked["kinds"] = tuple(str(kind) for kind in kinds)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -71,12 +79,6 @@ def _checked_cells(cells: IntArray, num_rows: int, num_columns: int) -> IntArray
             "Give each state its own cell."
         )
     return cells
-
-
-def _checked_kinds(kinds: Any, num_states: int) -> tuple[str, ...]:
-    if isinstance(kinds, str) or len(kinds) != num_states:
-        raise InputError(f"kinds of a grid must be {num_states} words, got {len(kinds)}. Give one per state.")
-    return tuple(str(kind) for kind in kinds)
 
 
 def _pairs(values: ArrayLike, name: str) -> IntArray:

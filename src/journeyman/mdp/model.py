@@ -20,7 +20,7 @@ from journeyman.errors import InputError
 from journeyman.mdp import validation
 from journeyman.mdp.edges import check_no_action_is_left_out, rows_from_edges
 from journeyman.mdp.grid import Grid
-from journeyman.mdp.rows import Rows, rows_from_dense, rows_from_function, rows_from_matrices
+from journeyman.mdp.rows import Rows, index_column, rows_from_dense, rows_from_function, rows_from_matrices
 from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray, read_only
 
 
@@ -133,7 +133,10 @@ class FiniteMDP:
         rows = rows_from_edges(edges, num_states, num_actions)
         is_explained = options.get("available") is not None or options.get("termination") is not None
         if not is_explained and options.get("missing_mass", "error") == "error":
-            check_no_action_is_left_out(rows)
+            check_no_action_is_left_out(
+                rows,
+                "available= if that action does not exist there, or missing_mass='terminates' if it ends the episode",
+            )
         return cls(rows=rows, discount=discount, **options)
 
     @classmethod
@@ -225,6 +228,4 @@ class FiniteMDP:
 
     def state_indices(self, states: ArrayLike) -> IntArray:
         """Return `states` as checked indices."""
-        from journeyman.mdp.rows import index_column
-
         return index_column(states, "state", self.num_states)

@@ -7,7 +7,7 @@ the extra entries (one per action in a gridworld instead of five), and changing 
 The numbering puts transitions near the diagonal. Both depend on the dynamics alone, and are computed once per MDP.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -116,14 +116,9 @@ class Ordering(NamedTuple):
 
 def band_order(mdp: FiniteMDP) -> Ordering:
     """Return the renumbering of `mdp`; computed once per MDP."""
-    cached: Any = mdp.__dict__.get("_band_order")
-    if cached is None:
-        cached = _band_order(mdp)
-        mdp.__dict__["_band_order"] = cached
-    return cached  # type: ignore[no-any-return]
-
-
-def _band_order(mdp: FiniteMDP) -> Ordering:
+    cached: Ordering | None = mdp.__dict__.get("_band_order")
+    if cached is not None:
+        return cached
     num_states, num_actions = mdp.num_states, mdp.num_actions
     links = state_links(mdp)
     permutation = reverse_cuthill_mckee(sparse.csr_matrix(links + links.T), symmetric_mode=True).astype(np.int64)
@@ -136,7 +131,7 @@ def _band_order(mdp: FiniteMDP) -> Ordering:
     distance = rows.next_states - source
     available = np.ascontiguousarray(mdp.available[permutation])
     shared = shared_rows(rows, available, mdp.discount)
-    return Ordering(
+    found = Ordering(
         permutation=permutation,
         inverse=inverse,
         rows=rows,
@@ -149,6 +144,8 @@ def _band_order(mdp: FiniteMDP) -> Ordering:
         lower=max(0, int(-distance.min(initial=0))),
         upper=max(0, int(distance.max(initial=0))),
     )
+    mdp.__dict__["_band_order"] = found
+    return found
 
 
 def take_rows(rows: Rows, chosen: IntArray) -> tuple[Rows, IntArray]:

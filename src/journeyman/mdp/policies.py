@@ -104,7 +104,7 @@ def evaluate_policy(mdp: FiniteMDP, policy: ArrayLike, rewards: ArrayLike) -> Fl
 def evaluate_policy_batch(mdp: FiniteMDP, policy: ArrayLike, rewards: ArrayLike) -> FloatArray:
     """Return the values `[M, S]` of one policy under many rewards, `[M, S]` or `[M, S, A]`, with one factorisation."""
     probabilities = action_probabilities(mdp, policy)
-    batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions, has_batch_axis=True)
+    batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions)
     expected = batch[:, :, 0] if batch.shape[2] == 1 else np.einsum("sa,msa->ms", probabilities, batch)
     return solve_linear(policy_matrix(mdp, probabilities), expected)
 

@@ -104,7 +104,7 @@ def solve_batch(
     -------
     A Solution whose `error_bound` holds even where `converged` is False.
     """
-    batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions, has_batch_axis=True)
+    batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions)
     rewards = np.array(rewards, dtype=np.float64)  # what the solution keeps, whatever happens to the caller's array
     positive(tol, "tol", "The default is 1e-10.")
     one_of(method, METHODS, "method", "Leave it out for 'auto'.")
@@ -173,7 +173,7 @@ def solve_batch(
 
 def q_values(mdp: FiniteMDP, rewards: ArrayLike, values: ArrayLike) -> FloatArray:
     """Return Q `[M, S, A]` = r + discount P V for values `[M, S]`; minus infinity where an action does not exist."""
-    batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions, has_batch_axis=True)
+    batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions)
     value_batch = float_array(values, "values")
     if value_batch.shape != batch.shape[:2]:
         raise InputError(

@@ -215,17 +215,14 @@ def checked_labels(labels: Any, count: int, name: str) -> tuple[str, ...] | None
     return words
 
 
-def checked_rewards(rewards: ArrayLike, num_states: int, num_actions: int, *, has_batch_axis: bool) -> FloatArray:
-    """Return rewards as contiguous `[M, S, R]`, R = 1 for state-only rewards or A; all finite."""
-    array = float_array(rewards, "rewards")
-    shape = array.shape[1:] if has_batch_axis else array.shape
-    if shape not in ((num_states,), (num_states, num_actions)):
-        lead = "M, " if has_batch_axis else ""
+def checked_rewards(rewards: ArrayLike, num_states: int, num_actions: int) -> FloatArray:
+    """Return rewards `[M, S]` or `[M, S, A]` as contiguous `[M, S, R]`, R = 1 or A; all finite."""
+    batch = float_array(rewards, "rewards")
+    if batch.shape[1:] not in ((num_states,), (num_states, num_actions)):
         raise InputError(
-            f"rewards must have shape [{lead}{num_states}] or [{lead}{num_states}, {num_actions}], got {array.shape}. "
+            f"rewards must have shape [M, {num_states}] or [M, {num_states}, {num_actions}], got {batch.shape}. "
             "Give one per state, or one per state and action."
         )
-    batch = array if has_batch_axis else array[None]
     if batch.shape[0] == 0:
         raise InputError("rewards must hold at least one reward, got none. Give an array with M of at least 1.")
     is_fine = np.abs(batch) <= LARGEST_VALUE  # False for NaN

@@ -17,6 +17,10 @@ from journeyman.types import BoolArray, FloatArray
 LAYOUT_EXAMPLE = 'layout = ["..G", ".#."]'
 TRANSITION_KEYS = ("file", "layout", "num_states", "num_actions", "missing_actions", "missing_mass")
 MISSING_ACTIONS = ("error", "unavailable", "terminates")
+MISSING_ADVICE = (
+    'in [transitions] missing_actions = "unavailable" if that action does not exist there, "terminates" if it ends the '
+    "episode"
+)
 EXAMPLE = 'file = "transitions.csv"'
 
 
@@ -120,7 +124,7 @@ def _from_rows(table: TomlTable, rows: Rows, discount: float, about: dict[str, A
         available = has_edges | ~has_edges.any(axis=1, keepdims=True)
     with table.blamed("file"):
         if rule == "error":
-            _check_complete(rows)
+            check_no_action_is_left_out(rows, MISSING_ADVICE)
         return FiniteMDP(rows=rows, discount=discount, available=available, missing_mass=missing_mass, **about)
 
 
@@ -128,16 +132,6 @@ def _size(table: TomlTable, kind: str, about: dict[str, Any]) -> int | None:
     """Return how many states or actions there are: as said, else as many as have labels."""
     labels = about[f"{kind}_labels"]
     return table.data.get(f"num_{kind}s", None if labels is None else len(labels))
-
-
-def _check_complete(rows: Rows) -> None:
-    try:
-        check_no_action_is_left_out(rows)
-    except InputError as error:
-        raise InputError(
-            f"{str(error).partition(' Add them,')[0]} Add them, or say in [transitions] missing_actions = "
-            '"unavailable" if that action does not exist there, "terminates" if it ends the episode.'
-        ) from None
 
 
 def _labels(table: TomlTable) -> tuple[str, ...] | None:
@@ -153,13 +147,7 @@ def _labels(table: TomlTable) -> tuple[str, ...] | None:
 
 
 def state_index(name: object, mdp: FiniteMDP) -> int:
-    """Return the state that a label or a number means.
-
-    Raises
-    ------
-    InputError
-        If there is no such state.
-    """
+    """Return the state that a label or a number means."""
     if isinstance(name, str) and mdp.state_labels and name in mdp.state_labels:
         return mdp.state_labels.index(name)
     if isinstance(name, int) and not isinstance(name, bool) and 0 <= name < mdp.num_states:

@@ -107,19 +107,20 @@ def explain(problem: Problem, *, num_rewards: int = 200, seed: int = 0) -> Expla
     asked = problem.queryable & ~mdp.terminal
     chances = (np.exp(problem.expert.log_policy(q)) * is_best).sum(axis=2)[:, asked]
     random = (is_best.sum(axis=2) / mdp.available.sum(axis=1))[:, asked]
-    has_any = bool(asked.any())
-    per_reward = chances.mean(axis=1) if has_any else np.zeros(0)
     reachable = mdp.reachable()
     unreachable = tuple(np.flatnonzero(problem.queryable & ~reachable).tolist())
-    found = float(per_reward.mean()) if has_any else None
-    at_random = float(random.mean()) if has_any else None
+    found = at_random = found_range = None
+    if asked.any():
+        per_reward = chances.mean(axis=1)
+        found, at_random = float(per_reward.mean()), float(random.mean())
+        found_range = tuple(np.quantile(per_reward, [0.05, 0.95]).tolist())
     return Explanation(
         problem=problem,
         num_transitions=len(mdp.rows.next_states),
         num_reachable=int(reachable.sum()),
         unreachable_queryable=unreachable,
         best_action_chance=found,
-        best_action_range=tuple(np.quantile(per_reward, [0.05, 0.95]).tolist()) if has_any else None,
+        best_action_range=found_range,
         chance_at_random=at_random,
         halving_gap=None if beta_of(problem) is None else float(np.log(2.0) / problem.beta),
         choice_states=has_choice.mean(axis=0),

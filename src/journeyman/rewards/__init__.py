@@ -18,12 +18,7 @@ PRIORS: Registry[type[Prior]] = Registry(
     "a prior",
     "journeyman.priors",
     type,
-    {
-        "normal": Normal,
-        "uniform": Uniform,
-        "multivariate_normal": MultivariateNormal,
-        "discrete": Discrete,
-    },
+    {"normal": Normal, "uniform": Uniform, "multivariate_normal": MultivariateNormal, "discrete": Discrete},
     prior_complaint,
 )
 

@@ -139,13 +139,7 @@ def LinearFeatures(
             matrix = sparse.csr_array(sparse.kron(matrix, np.ones((num_actions, 1)), format="csr"))
         known = (np.repeat(known, num_actions) if known.ndim == 1 else known).ravel()
     return RewardModel(
-        num_states,
-        num_actions,
-        matrix,
-        read_only(known),
-        is_state_only,
-        "features",
-        _checked_names(names, shape[-1]),
+        num_states, num_actions, matrix, read_only(known), is_state_only, "features", _checked_names(names, shape[-1])
     )
 
 

@@ -71,7 +71,9 @@ class Study(LedgerView):
     def create(cls, path: str | Path, problem: Problem, *, num_threads: int | None = None, **settings: Any) -> "Study":
         """Make a new study file; settings as in `LearnerSettings`. Refuses a file that exists."""
         path = Path(path)
-        chosen = LearnerSettings.for_problem(problem, **_known(settings))
+        check_options(settings, LearnerSettings.__dataclass_fields__, "a study")
+        given = {name: value for name, value in settings.items() if value is not None}
+        chosen = LearnerSettings.for_problem(problem, **given)
         chosen.check_problem(problem)
         connection = create_file(path)
         try:
@@ -264,12 +266,6 @@ class Study(LedgerView):
 
     def _replay(self, events: list[Event], snapshot: dict[str, Any] | None) -> ActiveLearner:
         return ActiveLearner.restore(self.problem, self.settings, events, snapshot, num_threads=self.num_threads)
-
-
-def _known(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings that exist, without those that are None."""
-    check_options(settings, LearnerSettings.__dataclass_fields__, "a study")
-    return {name: value for name, value in settings.items() if value is not None}
 
 
 LEARNERS: tuple[type[Learner], ...] = (ActiveLearner, Study)  # the type checker proves that both are

@@ -171,10 +171,6 @@ def entropy_column(table: "DataFrame", estimates: Sequence[str] = tuple(ESTIMATE
     table = checked_table(table, *ESTIMATES)
     for column in estimates:
         one_of(column, ESTIMATES, "an estimate of entropy")
-    return next((column for column in estimates if _is_known(table, column)), None)
-
-
-def _is_known(table: "DataFrame", column: str) -> bool:
-    """Whether every cell has a finite value of a column."""
-    is_finite = table[list(CELL)].assign(known=np.isfinite(numbers(table, column)))
-    return bool(is_finite.groupby(list(CELL), observed=True)["known"].any().all())
+    known = table[list(CELL)].assign(**{column: np.isfinite(numbers(table, column)) for column in estimates})
+    is_everywhere = known.groupby(list(CELL), observed=True).any().all()
+    return next((column for column in estimates if is_everywhere[column]), None)
