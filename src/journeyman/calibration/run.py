@@ -48,25 +48,17 @@ def run_calibration(
     num_workers: int = 1,
     progress: bool = False,
 ) -> tuple[Replication, ...]:
-    """Return replications 0..num_replications - 1, doing those that the file does not hold yet.
+    """Return replications 0..num_replications - 1 in order, doing those that the file does not hold yet.
 
     Parameters
     ----------
     path
-        File to keep them in (JSON Lines); run again to resume after any interruption. None keeps nothing.
+        File to keep them in (JSON Lines), which must be of this spec; run again to resume after any interruption. None
+        keeps nothing.
     num_workers
         Processes, one core each; replications do not depend on it.
     progress
         Whether to show how far it is, and how long it will take.
-
-    Returns
-    -------
-    The replications in order, `num_replications` of them, whatever else the file holds.
-
-    Raises
-    ------
-    InputError
-        If the file belongs to another spec.
     """
     total = whole_number(num_replications, "num_replications", 1)
     whole_number(num_workers, "num_workers", 1)

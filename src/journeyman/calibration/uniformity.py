@@ -67,9 +67,9 @@ def rank_counts(ranks: ArrayLike, num_draws: int) -> IntArray:
 
 def ecdf_difference(ranks: ArrayLike, num_draws: int) -> FloatArray:
     """Return ECDF minus uniform CDF `[num_draws]` of ranks, at i / (num_draws + 1) for i = 1..num_draws."""
-    below = _counts_below(ranks, num_draws)
+    counts = rank_counts(ranks, num_draws)
     points = np.arange(1, num_draws + 1) / (num_draws + 1)
-    return np.asarray(below / len(any_array(ranks, "ranks")) - points)
+    return np.asarray(np.cumsum(counts)[:-1] / counts.sum() - points)
 
 
 def ecdf_p_value(ranks: ArrayLike, num_draws: int) -> float:
@@ -77,8 +77,8 @@ def ecdf_p_value(ranks: ArrayLike, num_draws: int) -> float:
 
     Below 0.05 the ranks leave the 95 % band. Exact, but for an upper bound where it is below 1e-8 or so.
     """
-    below = _counts_below(ranks, num_draws)
-    num_ranks, num_values = len(any_array(ranks, "ranks")), num_draws + 1
+    counts = rank_counts(ranks, num_draws)
+    below, num_ranks, num_values = np.cumsum(counts)[:-1], int(counts.sum()), num_draws + 1  # ranks below 1, 2, ...
     points = np.arange(1, num_values) / num_values
     binomial = stats.binom(num_ranks, points)
     tail = float(np.minimum(binomial.cdf(below), binomial.sf(below - 1)).min())
@@ -102,11 +102,6 @@ def ecdf_band(num_ranks: int, num_draws: int, level: float = 0.95) -> Band:
     low, high = _bounds(num_ranks, num_values, float(np.exp(too_low)))
     points = np.arange(1, num_values) / num_values
     return Band(points, low / num_ranks - points, high / num_ranks - points)
-
-
-def _counts_below(ranks: ArrayLike, num_draws: int) -> IntArray:
-    """Return the number of ranks below i, for i = 1..num_draws."""
-    return np.cumsum(rank_counts(ranks, num_draws))[:-1]
 
 
 def _bounds(num_ranks: int, num_values: int, tail: float) -> tuple[IntArray, IntArray]:

@@ -62,10 +62,7 @@ def sweep_table(sweep: Sweep, out: str | Path) -> "pd.DataFrame":
 def arrow_table(sweep: Sweep, store: Store, *, is_compact: bool = False, has_shorter: bool = False) -> "pa.Table":
     """Return the same as an Arrow table, without the name of the sweep.
 
-    Parameters
-    ----------
-    has_shorter
-        Whether cells count that were finished with fewer steps than the sweep asks for.
+    has_shorter: whether cells count that were finished with fewer steps than the sweep asks for.
     """
     parts = (_part(store, Job(cell, sweep.steps, sweep.metrics), has_shorter) for cell in sweep.cells())
     return results.joined((part for part in parts if part is not None), is_compact=is_compact)

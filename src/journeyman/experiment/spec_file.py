@@ -41,13 +41,7 @@ REQUIRED = {  # keys, and an example of each
 
 
 def load_sweep(path: str | Path) -> Sweep:
-    """Return the sweep that a TOML file says.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or says something that cannot be done; the message names the key and the fix.
-    """
+    """Return the sweep that a TOML file says; if it says what cannot be done, the error names the key and the fix."""
     file = Path(path)
     try:
         text = file.read_text(encoding="utf-8")

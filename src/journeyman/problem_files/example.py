@@ -34,16 +34,9 @@ def transition_lines() -> list[str]:
 
 
 def write_example(folder: str | Path = ".", *, force: bool = False) -> tuple[Path, ...]:
-    """Write `problem.toml` and `transitions.csv` into a folder, made if need be.
+    """Write `problem.toml` and `transitions.csv` into a folder, made if need be, and return their paths.
 
-    Parameters
-    ----------
-    force
-        Whether files of these names may be overwritten.
-
-    Returns
-    -------
-    The paths that were written; each file is whole, or as it was before.
+    Files of these names are overwritten only by `force`; each is whole, or as it was before.
     """
     folder = Path(folder)
     contents = {

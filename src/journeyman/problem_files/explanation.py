@@ -83,18 +83,9 @@ class Explanation:
 
 
 def explain(problem: Problem, *, num_rewards: int = 200, seed: int = 0) -> Explanation:
-    """Explain a problem; what beta means is computed on rewards drawn from the prior.
+    """Explain a problem; what beta means is computed on `num_rewards` draws of the prior, fewer for huge problems.
 
-    Parameters
-    ----------
-    num_rewards
-        How many rewards to draw; fewer for huge problems.
-    seed
-        Of these draws.
-
-    Returns
-    -------
-    An Explanation: chances lie in 0..1, and are None where nothing can be asked.
+    Chances lie in 0..1, and are None where nothing can be asked.
     """
     mdp = problem.mdp
     size = min(whole_number(num_rewards, "num_rewards", 1), max(10, MAX_ENTRIES // (mdp.num_states * mdp.num_actions)))

@@ -26,12 +26,7 @@ KEYS = {
 def load_problem(path: str | Path) -> Problem:
     """Return the problem that a `problem.toml` describes; docs/problem-file.md lists its keys.
 
-    Files that it names are looked for beside it.
-
-    Raises
-    ------
-    InputError
-        If anything in it is missing, unknown or wrong: with file, line and key.
+    Files that it names are looked for beside it. What is missing, unknown or wrong is said with file, line and key.
     """
     file = read_toml(path)
     for name, keys in KEYS.items():

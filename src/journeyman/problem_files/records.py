@@ -48,13 +48,7 @@ def problem_to_record(problem: Problem) -> ProblemRecord:
 
 
 def problem_from_record(record: ProblemRecord | tuple[dict[str, Any], dict[str, AnyArray]]) -> Problem:
-    """Return the problem that `problem_to_record` took apart.
-
-    Raises
-    ------
-    InputError
-        If the record is of another format, or damaged.
-    """
+    """Return the problem that `problem_to_record` took apart; refuses a record of another format, and a damaged one."""
     facts, arrays = record
     if facts.get("format") != FORMAT:
         raise InputError(

@@ -67,10 +67,7 @@ def made_folder(path: str | Path, what: str, *, advice: str = "Choose another pl
 def read_arrays(source: Path | bytes, *names: str) -> dict[str, AnyArray]:
     """Return the arrays of an `.npz` file or of its bytes: those of `names` that there are, by default all.
 
-    Raises
-    ------
-    ValueError
-        Whatever is wrong with it: damaged bytes may raise nearly anything. Objects, which need pickle, are refused.
+    Raises ValueError for whatever is wrong with it: objects, which need pickle, or damage, which may raise anything.
     """
     try:
         data = source if isinstance(source, bytes) else source.read_bytes()

@@ -108,14 +108,8 @@ def check_executor(executor: str, scheduler: str | None) -> None:
 def workers(executor: str, num_workers: int, scheduler: str | None = None) -> Iterator[Workers]:
     """Give workers, and let them go at the end.
 
-    Parameters
-    ----------
-    executor
-        "local": processes on this machine; this one alone for one worker. "dask": workers of a scheduler.
-    num_workers
-        Local processes.
-    scheduler
-        Address of a Dask scheduler, such as "tcp://10.0.0.1:8786".
+    executor "local": so many processes on this machine, and this one alone for one worker; "dask": the workers of the
+    scheduler at an address such as "tcp://10.0.0.1:8786".
     """
     check_executor(executor, scheduler)
     if executor == "dask":

@@ -28,7 +28,7 @@ class EventLog:
     def refresh(self) -> None:
         """Read what other processes have written since."""
         with explain_errors(self.path, is_reading=True):
-            for event, checksum in store.read_events(self._connection, self.ledger.num_events, self._checksum):
+            for event, checksum in list(store.read_events(self._connection, self.ledger.num_events, self._checksum)):
                 self.ledger = apply_event(self.ledger, event)
                 self.events.append(event)
                 self._checksum = checksum
@@ -36,9 +36,7 @@ class EventLog:
     def store(self, event_fn: Callable[[], Event | None]) -> bool:
         """Store the event that `event_fn` makes once all others are read, or nothing if it makes none.
 
-        Returns
-        -------
-        Whether there is one. When this returns True, the event is kept for good.
+        When this returns True, there is one, and it is kept for good.
         """
         self.check_writable()
         with transaction(self._connection, self.path):

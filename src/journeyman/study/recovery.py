@@ -7,6 +7,7 @@ their place in history, but they are data: they are attached.
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,10 +36,7 @@ class Recovery:
 def recover(path: str | Path, new_path: str | Path, *, problem: Problem | None = None, **settings: Any) -> Recovery:
     """Copy what can be read of a damaged study into a new one.
 
-    Parameters
-    ----------
-    problem, settings
-        Used instead of the stored ones where those cannot be read.
+    problem, settings: used instead of the stored ones where those cannot be read.
     """
     path, new_path = Path(path), Path(new_path)
     if not path.is_file():
@@ -97,19 +95,11 @@ def _stored_settings(connection: sqlite3.Connection, given: dict[str, Any], loss
 def _readable_events(connection: sqlite3.Connection, problem: Problem, losses: list[str]) -> list[Event]:
     """Return the events up to the first damaged one."""
     events: list[Event] = []
-    ledger, checksum = Ledger(problem), ""
-    while True:
-        try:
-            row = connection.execute(
-                "SELECT name, payload, checksum FROM events WHERE number = ?", (len(events),)
-            ).fetchone()
-            if row is None or row[2] != store.checksum_of(checksum, len(events), row[0], row[1]):
-                break
-            event = Event(len(events), row[0], json.loads(row[1]))
-            ledger, checksum = apply_event(ledger, event), row[2]
+    ledger = Ledger(problem)
+    with suppress(sqlite3.Error, JourneymanError, ValueError, TypeError):
+        for event, _ in store.read_events(connection, 0, ""):
+            ledger = apply_event(ledger, event)
             events.append(event)
-        except (sqlite3.Error, JourneymanError, ValueError, TypeError):
-            break
     last = _last_number(connection)
     if last is None or last >= len(events):
         losses.append(

@@ -7,7 +7,7 @@ import hashlib
 import io
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -80,22 +80,16 @@ def checksum_of(previous: str, number: int, name: str, payload: str) -> str:
     return hashlib.sha256(f"{previous}|{number}|{name}|{payload}".encode()).hexdigest()[:16]
 
 
-def read_events(connection: sqlite3.Connection, after: int, previous: str) -> list[tuple[Event, str]]:
-    """Return the events from number `after` on with their checksums; `previous` is the checksum before them."""
-    rows = connection.execute(
-        "SELECT number, name, payload, checksum FROM events WHERE number >= ? ORDER BY number", (after,)
-    )
-    found: list[tuple[Event, str]] = []
-    for number, name, payload, checksum in rows:
-        expected = checksum_of(previous, number, name, payload)
-        if number != after + len(found) or checksum != expected:
+def read_events(connection: sqlite3.Connection, first: int, previous: str) -> Iterator[tuple[Event, str]]:
+    """Yield the events from number `first` on with their checksums; `previous` is the checksum before them."""
+    select = "SELECT number, name, payload, checksum FROM events WHERE number >= ? ORDER BY number"
+    for expected, (number, name, payload, checksum) in enumerate(connection.execute(select, (first,)), start=first):
+        if number != expected or checksum != checksum_of(previous, number, name, payload):
             raise StudyError(
-                f"event {after + len(found)} must be as it was written, but it is missing or changed. All before it is "
-                "whole."
+                f"event {expected} must be as it was written, but it is missing or changed. All before it is whole."
             )
-        found.append((Event(number, name, from_json(payload, f"event {number}")), checksum))
+        yield Event(number, name, from_json(payload, f"event {number}")), checksum
         previous = checksum
-    return found
 
 
 def append_event(connection: sqlite3.Connection, event: Event, previous: str, before: Ledger, after: Ledger) -> str:

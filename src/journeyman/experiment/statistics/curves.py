@@ -120,8 +120,6 @@ def normalised_regret(
 
     Parameters
     ----------
-    table
-        Tidy results.
     methods
         Reference methods, the paper's for its figures; default: all of the table. In a group those count which it
         has: trajectories have fewer than annotations.

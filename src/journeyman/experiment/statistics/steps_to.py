@@ -64,12 +64,7 @@ def first_steps(is_reached: BoolArray, steps: FloatArray, last: FloatArray, *, s
 
 
 def share_reached(reached: "DataFrame") -> "DataFrame":
-    """Return the share of cells that have reached their goal by each step, per group and method.
-
-    Parameters
-    ----------
-    reached
-        What `steps_to` gives.
+    """Return the share of cells that have reached their goal (by `steps_to`) by each step, per group and method.
 
     Returns
     -------
@@ -98,12 +93,7 @@ def exact_share(hits: int, total: int) -> Share:
 
 
 def median_steps(reached: "DataFrame") -> "DataFrame":
-    """Return the median step at which cells reached their goal, per group and method.
-
-    Parameters
-    ----------
-    reached
-        What `steps_to` gives.
+    """Return the median step at which cells reached their goal (by `steps_to`), per group and method.
 
     Returns
     -------

@@ -14,12 +14,7 @@ PARTS = ("posterior", "acquisition", "cpu")
 
 
 def seconds_per_step(table: "DataFrame", by: Sequence[str] = LINE) -> "DataFrame":
-    """Return the seconds that a step took: median, mean and 95th percentile over all steps but step 0.
-
-    Parameters
-    ----------
-    by
-        Columns to tell apart.
+    """Return the seconds that a step took, by some columns: median, mean and 95th percentile over all steps but step 0.
 
     Returns
     -------
