@@ -84,6 +84,14 @@ def test_initial_states_by_number_and_reachable_questions(load):
     assert problem.queryable.tolist() == [True, True, False]
 
 
+def test_terminal_states_are_checked_against_the_transitions(load):
+    labels = '[states]\nlabels = ["home", "road", "goal"]\nterminal = '
+    assert load(PLAIN + labels + '["goal"]').mdp.terminal.tolist() == [False, False, True]
+    assert load(PLAIN + labels + "[]\ninitial = [0]").mdp.terminal.tolist() == [False, False, False]
+    with pytest.raises(InputError, match=r"^\[states\], line 14 of problem.toml: a terminal state must have empty"):
+        load(PLAIN + labels + '["road"]')
+
+
 def test_arrays_need_a_layout(load):
     dense = np.zeros((2, 3, 3))
     dense[0, 0, 0] = dense[0, 1, 1] = dense[1, 0, 1] = 1.0
@@ -176,6 +184,18 @@ def test_a_broken_edge_is_named_with_its_line(load):
     with pytest.raises(InputError) as caught:
         load(replaced('"edges.csv"', '"wrong.csv"'), wrong_dot_csv=EDGES + "1,x,1,1\n")
     assert "at line 7 of wrong.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", bytes(100)])
+@pytest.mark.parametrize(
+    ("old", "new"), [('"edges.csv"', '"x.npz"'), ('"per_state"', '"features"\nfeatures = "x.npz"')]
+)
+def test_arrays_that_cannot_be_read_are_said(load, tmp_path, old, new, content):
+    (tmp_path / "x.npz").write_bytes(content)
+    with pytest.raises(
+        InputError, match=r"problem.toml: x\.npz must be an .npz file of numbers, but reading it failed"
+    ):
+        load(replaced(old, new))
 
 
 def test_what_is_no_problem_file(tmp_path):

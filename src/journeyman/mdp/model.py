@@ -201,10 +201,7 @@ class FiniteMDP:
 
     def dense_transitions(self) -> FloatArray:
         """Return `[S, A, S]` transitions as one dense array: for small problems and tests."""
-        dense = np.zeros((self.num_states * self.num_actions, self.num_states))
-        row = np.repeat(np.arange(dense.shape[0]), np.diff(self.rows.indptr))
-        dense[row, self.rows.next_states] = self.rows.probabilities
-        return dense.reshape(self.num_states, self.num_actions, self.num_states)
+        return np.asarray(self.transition_matrix.toarray().reshape(self.num_states, self.num_actions, self.num_states))
 
     def unrolled(self, horizon: int) -> "FiniteMDP":
         """Return the MDP over (t, s) with t < horizon, numbered t * S + s: the episode ends after `horizon` steps."""

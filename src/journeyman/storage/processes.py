@@ -101,11 +101,9 @@ class LocalProcesses(Workers):
 
     def submit(self, task_fn: TaskFn, *arguments: Any, key: str = "") -> Future[Any]:
         """Hand out a task, to the process that had its key last if it is free."""
+        for slot in [slot for slot in self._slots if slot.is_free and slot.is_dead]:
+            self._bury(slot)
         free = [slot for slot in self._slots if slot.is_free]
-        for slot in free:
-            if slot.is_dead:
-                self._bury(slot)
-        free = [slot for slot in free if slot in self._slots]
         if not free:
             free = [Slot(self._context, self._flag)]
             self._slots += free
