@@ -94,11 +94,7 @@ class FiniteMDP:
         self.__dict__.update(frozen)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: value
-            for name, value in self.__dict__.items()
-            if not name.startswith("_") and name != "transition_matrix"
-        }
+        return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

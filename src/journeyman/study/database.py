@@ -98,14 +98,12 @@ def several_names(path: Path) -> str | None:
     A journal lies beside the name by which a file was opened: a process that opens it by another name cannot see it.
     """
     linked = _hard_links(path)
-    if linked is not None:
-        return linked
-    if str(path.resolve()) in _mount_points():
+    if linked is None and str(path.resolve()) in _mount_points():
         return (
             f"the folder of a study must be shared, not the file alone, got {str(path)!r}, which is mounted by itself: "
             "its journal cannot be seen from outside, so that answers can be lost. Mount its folder instead."
         )
-    return None
+    return linked
 
 
 def _hard_links(path: Path) -> str | None:
@@ -280,16 +278,14 @@ def explain_errors(path: Path, *, is_reading: bool = False) -> Iterator[None]:
     """
     try:
         yield
-    except UnknownNameError as error:
-        if not is_reading:
-            raise
-        raise StudyError(
-            f"the study {str(path)!r} uses the {error.what.partition(' ')[2]} {error.name!r}, which is not registered "
-            f"here. Install the package that brings it, or name its module in {PLUGINS}."
-        ) from error
     except JourneymanError as error:
         if not is_reading:
             raise
+        if isinstance(error, UnknownNameError):
+            raise StudyError(
+                f"the study {str(path)!r} uses the {error.what.partition(' ')[2]} {error.name!r}, which is not "
+                f"registered here. Install the package that brings it, or name its module in {PLUGINS}."
+            ) from error
         raise StudyError(f"the study {str(path)!r} is damaged: {error} {RECOVER.format(path=path)}") from error
     except sqlite3.Error as error:
         raise StudyError(f"{_explanation(error, str(path))} (SQLite says: {error})") from error

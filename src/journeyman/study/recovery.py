@@ -100,20 +100,15 @@ def _readable_events(connection: sqlite3.Connection, problem: Problem, losses: l
         for event, _ in store.read_events(connection, 0, ""):
             ledger = apply_event(ledger, event)
             events.append(event)
-    last = _last_number(connection)
-    if last is None or last >= len(events):
+    try:
+        (last,) = connection.execute("SELECT max(number) FROM events").fetchone()
+    except sqlite3.Error:
+        last = len(events)  # there may be more
+    if last is not None and last >= len(events):
         losses.append(
             f"Event {len(events)} and what follows it cannot be read in order; answers found there are attached."
         )
     return events
-
-
-def _last_number(connection: sqlite3.Connection) -> int | None:
-    try:
-        (last,) = connection.execute("SELECT max(number) FROM events").fetchone()
-        return -1 if last is None else int(last)
-    except sqlite3.Error:
-        return None
 
 
 def _stored_answers(connection: sqlite3.Connection, problem: Problem) -> Iterator[StoredAnswer]:

@@ -11,7 +11,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial, wraps
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 from journeyman.checks import check_options, whole_number
@@ -212,9 +211,7 @@ class Study(LedgerView):
     def __enter__(self) -> "Study":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     # Inside
