@@ -8,6 +8,7 @@ from journeyman.errors import InputError
 from journeyman.experiment import METRICS, results, store as store_module
 from journeyman.experiment.cell_run import Checkpoint, Job, advance
 from journeyman.experiment.store import PARTS, Store, open_store
+from journeyman.storage.files import try_lock
 
 CELL = one_cell(acquisitions=["reward_eig"])
 ALL, FEW = tuple(METRICS), ("truth", "true_regret")
@@ -187,13 +188,13 @@ def test_a_lock_on_a_file_that_was_removed_is_no_lock(store, monkeypatch):
     path, held, is_first = store.path / "locks" / CELL.id, store.claim(CELL.id), iter([True])
     store.release(CELL.id, held)
 
-    def removed_meanwhile(file, *_):
-        real_lock(file, path, "a cell")
+    def removed_meanwhile(file):
+        is_locked = try_lock(file)
         if next(is_first, False):
             path.unlink()
+        return is_locked
 
-    real_lock = store_module.lock
-    monkeypatch.setattr(store_module, "lock", removed_meanwhile)
+    monkeypatch.setattr(store_module, "try_lock", removed_meanwhile)
     taken = store.claim(CELL.id)
     monkeypatch.undo()
     assert os.path.samestat(os.fstat(taken.fileno()), path.stat())

@@ -1,9 +1,10 @@
 import multiprocessing
 
+import numpy as np
 import pytest
 
 from journeyman.errors import InputError
-from journeyman.storage.files import lock, made_folder, whole_file
+from journeyman.storage.files import lock, made_folder, number_table, read_arrays, read_csv, whole_file
 
 
 def test_a_file_is_replaced_when_it_is_whole(tmp_path):
@@ -65,3 +66,27 @@ def test_made_folder(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"pictures must go to a folder that can be made, got .*file"):
         made_folder(tmp_path / "file", "pictures")
+
+
+def test_arrays_are_read_all_or_by_name(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, x=np.arange(3), words=np.array(["a", "b"]))
+    assert read_arrays(path)["words"].tolist() == read_arrays(path.read_bytes())["words"].tolist() == ["a", "b"]
+    assert list(read_arrays(path, "x", "y")) == ["x"]
+    np.savez(path, x=np.array([{}], dtype=object), allow_pickle=True)
+    for source in (path, path.read_bytes()[:50], b"", b"hello", tmp_path / "nowhere.npz"):
+        with pytest.raises(ValueError):
+            read_arrays(source)
+
+
+def test_tables_are_read_with_their_lines(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("\ufeffa,b\n\n1,x\n2.5,y\n", encoding="utf-8")
+    header, *lines = read_csv(path)
+    assert (header, [number for number, _ in lines]) == ((1, ["a", "b"]), [3, 4])
+    assert number_table(path, lines, 2, {"a": 0}).tolist() == [[1.0], [2.5]]
+    assert number_table(path, [], 2).shape == (0, 2)
+    with pytest.raises(InputError, match=r"hold 2 fields, all numbers, got '1,x' at line 3 of a\.csv"):
+        number_table(path, lines, 2)
+    with pytest.raises(InputError, match=r"hold 3 fields, numbers in a, got '1,x' at line 3 of a\.csv"):
+        number_table(path, lines, 3, {"a": 0})

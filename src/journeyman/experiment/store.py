@@ -25,7 +25,7 @@ from journeyman.experiment import results
 from journeyman.experiment.cell import ID_LENGTH, Cell
 from journeyman.experiment.cell_run import Checkpoint, Job, Row, load_checkpoint, save_checkpoint
 from journeyman.experiment.results import StoredResult
-from journeyman.storage.files import lock, whole_file
+from journeyman.storage.files import try_lock, whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -167,18 +167,20 @@ class Store:
                 file = path.open("a", encoding="utf-8")
             except OSError as error:
                 raise _unwritable(self.path, error) from None
-            if not _locked(file, path):
-                return None
-            if _is_at(file, path):
+            is_ours = try_lock(file)
+            if is_ours and _is_at(file, path):
                 return file
-            file.close()  # its last owner removed it before we had it: the lock of a file that nobody sees
+            file.close()
+            if not is_ours:
+                return None
+            # else its last owner removed it before we had it: the lock of a file that nobody sees
 
     def is_claimed(self, cell_id: str) -> bool:
         """Whether a process works on a cell now."""
         path = self.path / "locks" / cell_id
         try:
             with path.open(encoding="utf-8") as file:
-                return not _locked(file, path)
+                return not try_lock(file)
         except OSError:
             return False
 
@@ -209,16 +211,6 @@ def _unwritable(folder: Path, error: OSError) -> InputError:
     return InputError(
         f"a sweep must go to a folder that can be written, got {str(folder)!r}: {error.strerror}. Choose another place."
     )
-
-
-def _locked(file: IO[str], path: Path) -> bool:
-    """Lock a file and return True, or close it and return False."""
-    try:
-        lock(file, path, "a cell")
-    except InputError:
-        file.close()
-        return False
-    return True
 
 
 def _is_at(file: IO[str], path: Path) -> bool:

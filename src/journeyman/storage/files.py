@@ -37,19 +37,26 @@ def whole_file(path: Path, what: str, *, advice: str = "Choose another place.") 
             temporary.unlink()
 
 
-def lock(file: IO[Any], path: Path, what: str) -> None:
-    """Refuse an open file that another process has locked; where the system has no such locks, trust the caller."""
+def try_lock(file: IO[Any]) -> bool:
+    """Lock an open file, or return False if another process has it; where the system has no locks, trust the caller."""
     try:
         import fcntl
     except ImportError:
-        return
+        return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
+        return False
+    return True
+
+
+def lock(file: IO[Any], path: Path, what: str) -> None:
+    """Lock an open file; refuses one that another process has locked."""
+    if not try_lock(file):
         raise InputError(
             f"{what} must be written by one process at a time, got {str(path)!r}, which another one has open. "
             "Wait for it, or choose another place."
-        ) from None
+        )
 
 
 def made_folder(path: str | Path, what: str, *, advice: str = "Choose another place.") -> Path:
