@@ -39,7 +39,7 @@ def trusted_affine_map(prior: Prior) -> AffineMap | None:
         return None
     z = _probes(known)
     if not np.allclose(affine.apply(z), known.from_unconstrained(z), rtol=1e-9, atol=1e-12):
-        raise _disagreement(known, "affine_map", "from_unconstrained", "Override affine_map to return None.")
+        raise _disagreement(known, "affine_map", "Override affine_map to return None.")
     return affine
 
 
@@ -74,9 +74,7 @@ def _check_pull_back(prior: ContinuousPrior, z: FloatArray) -> None:
     error = np.abs((gradient * change).sum(axis=1) - (direction * pulled).sum(axis=1))
     size = 1e-4 * np.abs(gradient * change).sum(axis=1) + 1e-9 * np.abs(gradient * ahead).sum(axis=1)
     if not (error <= size + 1e-12).all():
-        raise _disagreement(
-            prior, "pull_back", "from_unconstrained", "Return the transposed Jacobian of the map times the gradient."
-        )
+        raise _disagreement(prior, "pull_back", "Return the transposed Jacobian of the map times the gradient.")
 
 
 def _check_density(prior: ContinuousPrior, z: FloatArray) -> None:
@@ -85,9 +83,7 @@ def _check_density(prior: ContinuousPrior, z: FloatArray) -> None:
     found = np.asarray(prior.log_density(prior.from_unconstrained(z)))
     expected = -0.5 * (z**2 + LOG_2PI).sum(axis=1) - np.linalg.slogdet(np.stack(jacobians))[1]
     if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-5, atol=1e-5):
-        raise _disagreement(
-            prior, "log_density", "from_unconstrained", "Samplers draw through the map: override it as well."
-        )
+        raise _disagreement(prior, "log_density", "Samplers draw through the map: override it as well.")
 
 
 def check_sample(prior: ContinuousPrior) -> None:
@@ -95,9 +91,7 @@ def check_sample(prior: ContinuousPrior) -> None:
     z = np.asarray(prior.to_unconstrained(prior.sample(np.random.default_rng(2), NUM_DRAWS)))
     errors = np.abs(z.mean(axis=0)), np.abs((z**2).mean(axis=0) - 1.0) / np.sqrt(2.0)
     if not max(float(error.max()) for error in errors) <= NUM_STANDARD_ERRORS / np.sqrt(NUM_DRAWS):
-        raise _disagreement(
-            prior, "sample", "from_unconstrained", "Samplers draw through the map: override it as well."
-        )
+        raise _disagreement(prior, "sample", "Samplers draw through the map: override it as well.")
 
 
 def check_atoms(prior: DiscretePrior) -> None:
@@ -113,7 +107,7 @@ def check_atoms(prior: DiscretePrior) -> None:
     probed = np.linspace(0, len(atoms) - 1, num_probes).astype(int)
     found = np.asarray(prior.log_density(atoms[probed]))
     if found.shape != probed.shape or not np.allclose(found, np.log(weights[probed]), rtol=1e-9, atol=1e-9):
-        raise _disagreement(prior, "log_density", "weights", advice)
+        raise _disagreement(prior, "log_density", advice, other="weights")
     draws = np.asarray(prior.sample(np.random.default_rng(2), NUM_DRAWS))
     if draws.shape != (NUM_DRAWS, atoms.shape[1]):
         raise InputError(
@@ -123,13 +117,13 @@ def check_atoms(prior: DiscretePrior) -> None:
     place = {tuple(atom): k for k, atom in enumerate(atoms.tolist())}
     drawn = [place.get(tuple(draw), -1) for draw in draws.tolist()]
     if min(drawn) < 0:
-        raise _disagreement(prior, "sample", "atoms", advice)
+        raise _disagreement(prior, "sample", advice, other="atoms")
     excess = np.bincount(drawn, minlength=len(atoms)) / NUM_DRAWS - weights
     # the largest error of a cumulative frequency (Dvoretzky, Kiefer, Wolfowitz), along two orders of the atoms
     tolerance = np.sqrt(np.log(4.0 / MISTAKEN) / (2.0 * NUM_DRAWS))
     for order in (np.arange(len(atoms)), np.argsort(weights, kind="stable")):
         if not np.abs(np.cumsum(excess[order])).max() <= tolerance:
-            raise _disagreement(prior, "sample", "weights", advice)
+            raise _disagreement(prior, "sample", advice, other="weights")
 
 
 def is_defined_below(cls: type[Any], name: str, other: str) -> bool:
@@ -142,5 +136,7 @@ def _probes(prior: ContinuousPrior) -> FloatArray:
     return np.random.default_rng(0).standard_normal((NUM_PROBES, prior.num_parameters))
 
 
-def _disagreement(prior: Prior | ContinuousPrior, part: str, other: str, advice: str) -> InputError:
+def _disagreement(
+    prior: Prior | ContinuousPrior, part: str, advice: str, other: str = "from_unconstrained"
+) -> InputError:
     return InputError(f"{part} of {type(prior).__name__} must agree with its {other}, got another result. {advice}")
