@@ -36,8 +36,8 @@ def demo(
 ) -> None:
     """Watch two learners ask a simulated expert, get a certificate, and a report to look at.
 
-    The world is a jail: a grid with a goal, three obstacles of unknown cost, and a cell that nobody leaves. PAC-EIG asks
-    where the answer tells whether its policy is nearly right. Action entropy asks where the expert is least
+    The world is a jail: a grid with a goal, three obstacles of unknown cost, and a cell that nobody leaves. PAC-EIG
+    asks where the answer tells whether its policy is nearly right. Action entropy asks where the expert is least
     predictable: that is in the jail, where nothing can be learned. The report is one page without scripts, index.html,
     with its pictures beside it.
 
