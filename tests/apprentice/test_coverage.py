@@ -32,8 +32,8 @@ def assert_reliable(runs, *, num_bins):
 
 
 def test_coverage_with_an_exact_posterior():
-    runs = discrete_runs(500, seed=1)
-    assert_covered(runs, min_certified=150)
+    runs = discrete_runs(250, seed=1)
+    assert_covered(runs, min_certified=75)
     assert_reliable(runs, num_bins=5)
     assert 0.1 < np.mean([run.is_wrong for run in runs]) < 0.5  # there was something to be wrong about
 

@@ -66,8 +66,15 @@ def from_file(checkpoint, folder):
     return load_checkpoint(folder / "cell.npz", ALL)
 
 
-@pytest.mark.parametrize("between", [in_memory, with_snapshot, from_rows_alone, with_old_snapshot, from_file])
-@pytest.mark.parametrize("name", CELLS)
+BETWEEN = (in_memory, with_snapshot, from_rows_alone, with_old_snapshot, from_file)
+STOPS = [  # quick: every kind of cell from a file, which needs all that is kept, and one in every way
+    pytest.param(name, between, marks=[pytest.mark.slow] * (name != "smc" and between is not from_file))
+    for name in CELLS
+    for between in BETWEEN
+]
+
+
+@pytest.mark.parametrize(("name", "between"), STOPS)
 def test_stopping_after_every_step_changes_nothing(name, between, tmp_path):
     job, checkpoint = Job(CELLS[name], 4, ALL), Checkpoint()
     whole = undisturbed_rows(name)

@@ -55,11 +55,12 @@ def seconds_in_peace(starter, out, changes):
 
 
 def test_killing_at_random_points_changes_nothing(starter, tmp_path):
-    longest = seconds_in_peace(starter, tmp_path / "peace", SHORT) / 4
-    num_kills = kill_until_complete(starter, tmp_path / "out", SHORT, longest)
+    changes = {"steps": 6, "seeds": 2}
+    longest = seconds_in_peace(starter, tmp_path / "peace", changes) / 4
+    num_kills = kill_until_complete(starter, tmp_path / "out", changes, longest)
     assert num_kills >= 3  # so many runs are too short, unless they are faster than that in peace
-    assert run_sweep(tiny_sweep(**SHORT), tmp_path / "out", progress=False).num_new == 0
-    assert_same_tables(sweep_table(tiny_sweep(**SHORT), tmp_path / "out"), undisturbed_table(**SHORT))
+    assert run_sweep(tiny_sweep(**changes), tmp_path / "out", progress=False).num_new == 0
+    assert_same_tables(sweep_table(tiny_sweep(**changes), tmp_path / "out"), undisturbed_table(**changes))
 
 
 @pytest.mark.slow
@@ -86,6 +87,7 @@ def test_workers_end_with_the_process_that_started_them(starter, tmp_path, group
     assert_same_tables(sweep_table(tiny_sweep(**LONG), out), undisturbed_table(**LONG))
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced(starter, tmp_path):
     """And two workers give the table of one."""
     out = tmp_path / "out"

@@ -1,3 +1,4 @@
+import shutil
 import signal
 import threading
 from concurrent.futures import Future
@@ -30,6 +31,19 @@ def marks(folder):
     return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in (folder / "results").iterdir()}
 
 
+@pytest.fixture(scope="module")
+def tiny_results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    run(tiny_sweep(), folder)
+    return folder
+
+
+@pytest.fixture
+def finished(tiny_results, tmp_path):
+    """A folder of its own in which `tiny_sweep()` has been run."""
+    return shutil.copytree(tiny_results, tmp_path, dirs_exist_ok=True)
+
+
 def test_a_run_finishes_every_cell_and_leaves_nothing_else(tmp_path):
     report = run(tiny_sweep(), tmp_path)
     assert counts(report) == (2, 2, 2, 0)
@@ -39,11 +53,10 @@ def test_a_run_finishes_every_cell_and_leaves_nothing_else(tmp_path):
     assert [path for part in ("checkpoints", "failures", "locks") for path in (tmp_path / part).iterdir()] == []
 
 
-def test_a_second_run_has_nothing_to_do(tmp_path):
-    run(tiny_sweep(), tmp_path)
-    before = marks(tmp_path)
-    assert counts(run(tiny_sweep(), tmp_path)) == (2, 2, 0, 0)
-    assert marks(tmp_path) == before
+def test_a_second_run_has_nothing_to_do(finished):
+    before = marks(finished)
+    assert counts(run(tiny_sweep(), finished)) == (2, 2, 0, 0)
+    assert marks(finished) == before
 
 
 def test_the_table_is_tidy_and_in_the_order_of_the_sweep(tmp_path):
@@ -81,23 +94,21 @@ def test_checkpoints_change_nothing(tmp_path, seconds):
         ({"queries": ["state", {"kind": "trajectory", "length": 2}]}, 2),
     ],
 )
-def test_a_changed_sweep_runs_only_what_is_new(tmp_path, changes, num_new):
-    run(tiny_sweep(), tmp_path)
-    before = marks(tmp_path)
+def test_a_changed_sweep_runs_only_what_is_new(finished, changes, num_new):
+    before = marks(finished)
     sweep = tiny_sweep(**changes)
-    report = run(sweep, tmp_path)
+    report = run(sweep, finished)
     assert report.is_complete
     assert report.num_new == num_new
     if "steps" not in changes:
-        assert before.items() <= marks(tmp_path).items()
-    assert_same_tables(sweep_table(sweep, tmp_path), undisturbed_table(**changes))
+        assert before.items() <= marks(finished).items()
+    assert_same_tables(sweep_table(sweep, finished), undisturbed_table(**changes))
 
 
-def test_more_steps_go_on_from_what_there_is(tmp_path):
-    run(tiny_sweep(), tmp_path)
-    first = sweep_table(tiny_sweep(), tmp_path)
-    run(tiny_sweep(steps=6), tmp_path)
-    longer = sweep_table(tiny_sweep(steps=6), tmp_path)
+def test_more_steps_go_on_from_what_there_is(finished):
+    first = sweep_table(tiny_sweep(), finished)
+    run(tiny_sweep(steps=6), finished)
+    longer = sweep_table(tiny_sweep(steps=6), finished)
     begin = longer[longer["step"] <= 4].reset_index(drop=True)
     assert begin.equals(first)  # even the seconds are the same
 
@@ -113,13 +124,12 @@ def test_another_metric_runs_again_and_loses_nothing(tmp_path):
         assert_same_tables(sweep_table(tiny_sweep(**changes), tmp_path), undisturbed_table(**changes))
 
 
-def test_labels_are_those_of_the_sweep_that_asks(tmp_path):
-    run(tiny_sweep(), tmp_path)
+def test_labels_are_those_of_the_sweep_that_asks(finished):
     renamed = tiny_sweep(name="other", acquisitions=[{"name": "random", "label": "chance"}])
-    table = sweep_table(renamed, tmp_path)
+    table = sweep_table(renamed, finished)
     assert set(table["method"]) == {"chance"}
     assert set(table["sweep"]) == {"other"}
-    assert run(renamed, tmp_path).num_new == 0
+    assert run(renamed, finished).num_new == 0
 
 
 def test_several_sweeps_share_a_folder_and_seeds_come_one_after_the_other(tmp_path):
@@ -234,9 +244,8 @@ def test_a_cell_may_lose_its_worker_twice(tmp_path, num_deaths, num_new):
 
 
 @pytest.mark.parametrize("is_compact", [False, True])
-def test_a_table_of_all_cells_counts_as_finished_and_can_be_continued(tmp_path, is_compact):
-    run(tiny_sweep(), tmp_path / "first")
-    table = joined([arrow_table(tiny_sweep(), Store(tmp_path / "first"), is_compact=is_compact)], is_compact=is_compact)
+def test_a_table_of_all_cells_counts_as_finished_and_can_be_continued(tiny_results, tmp_path, is_compact):
+    table = joined([arrow_table(tiny_sweep(), Store(tiny_results), is_compact=is_compact)], is_compact=is_compact)
     (tmp_path / "second" / "results").mkdir(parents=True)
     write_table(tmp_path / "second" / "results" / "anything.parquet", table, tiny_sweep().metrics)
     assert counts(run(tiny_sweep(), tmp_path / "second")) == (2, 2, 0, 0)
@@ -262,16 +271,15 @@ def test_a_damaged_checkpoint_is_started_again(tmp_path, breakage):
     assert_same_tables(sweep_table(tiny_sweep(), tmp_path), undisturbed_table())
 
 
-def test_a_damaged_result_is_said_and_done_again_once_it_is_removed(tmp_path):
-    run(tiny_sweep(), tmp_path)
-    path = Store(tmp_path).result_path(tiny_sweep().cells()[0].id)
+def test_a_damaged_result_is_said_and_done_again_once_it_is_removed(finished):
+    path = Store(finished).result_path(tiny_sweep().cells()[0].id)
     path.write_bytes(path.read_bytes()[:-100])
     for action in (run, sweep_table, sweep_status):
         with pytest.raises(InputError, match=rf"{path.name}.*Remove that file; its cells will be run again"):
-            action(tiny_sweep(), tmp_path)
+            action(tiny_sweep(), finished)
     path.unlink()
-    assert counts(run(tiny_sweep(), tmp_path)) == (2, 2, 1, 0)
-    assert_same_tables(sweep_table(tiny_sweep(), tmp_path), undisturbed_table())
+    assert counts(run(tiny_sweep(), finished)) == (2, 2, 1, 0)
+    assert_same_tables(sweep_table(tiny_sweep(), finished), undisturbed_table())
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path):

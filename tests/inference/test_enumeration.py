@@ -116,7 +116,7 @@ def test_two_parameters_against_brute_force(kind):
     np.testing.assert_allclose(posterior.parameter_std(), std, rtol=2 * error + 1e-4)
 
 
-@pytest.mark.parametrize("count", [1, 5, 20, 100])
+@pytest.mark.parametrize("count", [pytest.param(n, marks=[pytest.mark.slow] * (n != 20)) for n in (1, 5, 20, 100)])
 def test_stated_error_holds_on_the_jail(count):
     """Against a net of four times the size in other shifts; the box makes no difference either."""
     for seed in (1, 2):

@@ -107,7 +107,7 @@ def test_particles_give_the_exact_posterior(name):
     np.testing.assert_array_equal(found.theta, again.theta)
 
 
-@pytest.mark.parametrize("sampler", ["hmc", "nuts"])
+@pytest.mark.parametrize("sampler", [pytest.param("hmc", marks=pytest.mark.slow), "nuts"])
 def test_chains_give_the_exact_posterior(sampler):
     """Means within 5 Monte-Carlo standard errors, by the effective sample size that the chains state themselves."""
     problem = PROBLEMS["both"]()

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli.command import command
+from experiment.small import assert_same_tables
 
 import journeyman
 from journeyman import WORLDS, ActiveLearner, Boltzmann, Normal, Study, certify, infer, make_world, score, simulate
 from journeyman.errors import InputError, StudyError
+from journeyman.experiment import load_sweep, run_sweep, sweep_table
 from journeyman.experts import EXPERTS
 from journeyman.inference import INFERENCE
 from journeyman.problem_files import load_problem
@@ -228,13 +230,18 @@ def journeyman_in_its_own_process(*arguments, **options):
     return subprocess.run(command_line, capture_output=True, text=True, timeout=300, **options)
 
 
-def test_sweep_with_workers_by_the_environment_variable(tmp_path):
+def test_sweep_with_workers_by_the_environment_variable(kit, tmp_path, monkeypatch, capsys):
+    """And two workers give the table of one."""
     (tmp_path / "sweep.toml").write_text(SWEEP, "utf-8")
     env = environment(tmp_path, JOURNEYMAN_PLUGINS="journeyman_kit_plugin")
     done = journeyman_in_its_own_process("sweep", "run", "sweep.toml", "--workers", 2, cwd=tmp_path, env=env)
     assert done.returncode == 0, done.stderr
-    table = journeyman_in_its_own_process("sweep", "table", "sweep.toml", cwd=tmp_path, env=env)
-    assert table.returncode == 0 and "disagreement" in table.stdout, table.stderr
+    monkeypatch.chdir(tmp_path)
+    code, table, error = command(monkeypatch, capsys, columns=100)("sweep", "table", "sweep.toml")
+    assert code == 0 and "disagreement" in table, error
+    sweep = load_sweep("sweep.toml")
+    assert run_sweep(sweep, "alone", progress=False).is_complete
+    assert_same_tables(sweep_table(sweep, "runs/sweep"), sweep_table(sweep, "alone"))
 
 
 def test_entry_points_are_found_by_the_command_line(tmp_path):

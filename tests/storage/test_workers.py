@@ -63,7 +63,6 @@ def test_an_error_of_a_task_is_given_back():
     assert not team.is_lost(error)
 
 
-@pytest.mark.slow
 def test_local_processes_do_what_this_one_does_and_may_die():
     """One process after the other is killed, with a task and without; whoever asks only sees a lost task."""
     team = LocalProcesses(1)

@@ -28,13 +28,16 @@ def test_python_runs(page, tmp_path, monkeypatch, capsys):
         assert capsys.readouterr().out == "".join(blocks(page, "text"))
 
 
-def test_commands_run(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("num_runs", ["2", pytest.param("20", marks=pytest.mark.slow)])
+def test_commands_run(num_runs, tmp_path, monkeypatch, capsys):
+    """With so many runs of a forecast, each of which costs as much as a study; 20 are what it does by itself."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
     lines = [line for page in ("study.md", "formats.md") for block in blocks(page, "sh") for line in block.splitlines()]
     assert len(lines) > 8
     for line in lines:
-        monkeypatch.setattr(sys, "argv", shlex.split(line, comments=True))
+        more = ["--runs", num_runs] if " forecast " in line else []
+        monkeypatch.setattr(sys, "argv", [*shlex.split(line, comments=True), *more])
         with pytest.raises(SystemExit) as stop:
             cli.main()
         expected = 3 if "certify" in line else 0
