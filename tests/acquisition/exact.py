@@ -32,8 +32,11 @@ def reweighted(posterior, weights):
     return replace(posterior, weights=weights / weights.sum())
 
 
-def averaged_score(posterior, name, *, num_seeds=100, **options):
-    """Scores `[S]` averaged over seeds, few walks each, and their standard errors from the spread over seeds."""
+def averaged_score(posterior, name, *, num_seeds=50, **options):
+    """Scores `[S]` averaged over seeds, few walks each, and their standard errors from the spread over seeds.
+
+    With 49 degrees of freedom a mean is 5 standard errors off with a chance of 8e-6.
+    """
     runs = np.array([score(posterior, name, seed=seed, num_threads=1, **options).values for seed in range(num_seeds)])
     with np.errstate(invalid="ignore"):
         return runs.mean(axis=0), runs.std(axis=0, ddof=1) / np.sqrt(num_seeds)

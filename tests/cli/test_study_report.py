@@ -35,10 +35,12 @@ def test_a_page_is_written_beside_the_study(run, study_file):
     assert page.text.startswith("maze: journeyman report")
 
 
-def test_title_and_place_can_be_chosen(run, study_file, tmp_path):
+def test_title_and_place_can_be_chosen_and_the_study_is_only_read(run, study_file, tmp_path):
+    before = study_file.read_bytes()
     code, _, _ = run("study", "report", study_file, "-o", tmp_path / "r.html", "--title", "Maze <3>")
     assert code == 0
     assert "Maze <3>" in checked_page((tmp_path / "r.html").read_text("utf-8")).text
+    assert study_file.read_bytes() == before
 
 
 def test_numbers_for_scripts(run, study_file, tmp_path):
@@ -50,12 +52,6 @@ def test_numbers_for_scripts(run, study_file, tmp_path):
     code, out, err = run("study", "report", study_file, "--json", "-o", tmp_path / "r.html")
     assert json.loads(out) == record
     assert "Report written" in err and (tmp_path / "r.html").exists()
-
-
-def test_the_study_is_only_read(run, study_file, tmp_path):
-    before = study_file.read_bytes()
-    run("study", "report", study_file, "-o", tmp_path / "r.html")
-    assert study_file.read_bytes() == before
 
 
 @pytest.mark.parametrize(

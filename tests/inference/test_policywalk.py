@@ -33,7 +33,7 @@ def jail_data(count):
     world = make_world("jail", 1)
     states = np.random.default_rng(count).choice(np.flatnonzero(world.problem.queryable), count)
     demonstrations = answers_of(world, states)
-    return world.problem, demonstrations, infer(world.problem, demonstrations, "enumerate")
+    return world.problem, demonstrations, infer(world.problem, demonstrations, "enumerate", num_points=2**14)
 
 
 def run_jail(count, sampler, **options):
