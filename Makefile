@@ -3,7 +3,8 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
 # A test runs where others of its file do, one process per core; PYTEST_ARGS='-n 0' runs them in this one.
-PYTEST := -m pytest -n auto --dist loadfile --durations=10
+# Zarr, which comes with ArviZ, would load a plugin that takes seconds to import.
+PYTEST := -m pytest -n auto --dist loadfile -p no:zarr --durations=10
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))

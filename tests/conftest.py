@@ -1,8 +1,18 @@
-"""Property tests draw the same examples in every run, and take the time they need; Ctrl-C works wherever tests run."""
+"""What holds for all tests.
 
+Property tests draw the same examples in every run, and take the time they need. Ctrl-C works wherever tests run.
+Linear algebra uses one thread: matrices are small here, and several tests run at once.
+"""
+
+import os
 import signal
 
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
+
+for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # of libraries that are loaded later, and other processes
+    os.environ.setdefault(variable, "1")
+threadpool_limits(1)  # a plugin of pytest may have loaded NumPy
 
 settings.register_profile("journeyman", deadline=None, derandomize=True)
 settings.load_profile("journeyman")

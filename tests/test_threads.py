@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from journeyman.errors import InputError
 from journeyman.threads import chunks, default_num_threads, one_thread, resolve_num_threads, run_chunks
@@ -67,8 +67,10 @@ def test_bad_number_of_threads(num_threads):
         resolve_num_threads(num_threads)
 
 
+@threadpool_limits.wrap(limits=2)
 def test_one_thread_holds_while_any_block_needs_it():
     numpy_before = [pool["num_threads"] for pool in threadpool_info()]
+    assert set(numpy_before) == {2}
     first, second = one_thread(), one_thread()
     first.__enter__()
     second.__enter__()

@@ -36,7 +36,7 @@ def test_exact_inference_is_calibrated(exact):
         assert abs(part.share - part.chance) < 4.5 * np.sqrt(part.chance * (1 - part.chance) / NUM_REPLICATIONS)
 
 
-@pytest.mark.parametrize("factor", [3.0, 1 / 3])
+@pytest.mark.parametrize("factor", [3.0, pytest.param(1 / 3, marks=pytest.mark.slow)])
 def test_a_wrong_beta_is_found(factor):
     spec = CalibrationSpec(**EXACT, assumed_beta_factor=factor)
     summary = summarise(run_calibration(spec, NUM_REPLICATIONS), NAMES, 99)

@@ -92,7 +92,9 @@ def test_a_point_without_numbers_has_no_density_and_spoils_no_other():
     assert np.isfinite(found.log_density).tolist() == [True, False, False]
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize(
+    "name", ["laplace", "both", *(pytest.param(name, marks=pytest.mark.slow) for name in ("banana", "lapsing expert"))]
+)
 def test_particles_give_the_exact_posterior(name):
     """1000 particles are worth at least 200 draws: means within 5 / sqrt(200) deviations of those of the net."""
     problem = PROBLEMS[name]()

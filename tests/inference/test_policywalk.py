@@ -187,7 +187,9 @@ def test_numbers_that_are_none_now_and_then_are_recorded(harm, monkeypatch):
     assert any("was not a number" in warning for warning in posterior.warnings)
 
 
-@pytest.mark.parametrize("harm", [nan_value, infinite_value, nan_gradient])
+@pytest.mark.parametrize(  # the others: now and then, above
+    "harm", [*(pytest.param(harm, marks=pytest.mark.slow) for harm in (nan_value, infinite_value)), nan_gradient]
+)
 def test_numbers_that_are_none_from_the_start_are_an_error(harm, monkeypatch):
     monkeypatch.setattr(kernels, "log_density_gradient_packed", Broken(harm, lambda calls: True))
     with pytest.raises(InferenceError, match="must start where the log posterior and its gradient are finite"):

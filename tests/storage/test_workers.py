@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from journeyman.errors import InputError
 from journeyman.storage.processes import LocalProcesses
@@ -37,7 +37,9 @@ def fail(_):
     raise InputError("no such number. Choose another.")
 
 
+@threadpool_limits.wrap(limits=2)
 def test_a_task_uses_one_thread():
+    assert {library["num_threads"] for library in threadpool_info()} == {2}
     seen = do_task(threadpool_info)
     assert seen
     assert {library["num_threads"] for library in seen} == {1}
