@@ -84,7 +84,7 @@ def unchanged(value, _gradient, _z):
     return value
 
 
-@pytest.mark.parametrize("mutate", [unchanged, flipped, without_jacobian])
+@pytest.mark.parametrize("mutate", [unchanged, pytest.param(flipped, marks=pytest.mark.slow), without_jacobian])
 @pytest.mark.parametrize("count", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_mutants_of_the_target_are_caught(count, mutate, monkeypatch):
     kernel = kernels.log_density_gradient_packed
