@@ -30,13 +30,6 @@ def has_kept(kernel: Any) -> bool:
     return folder is not None and any(Path(folder).glob(f"*.{kernel.py_func.__name__}-*.nbi"))
 
 
-def announce() -> None:
-    """Say that something is compiled, if somebody watches."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        again = "once" if CACHE else "in every process: there is no folder to keep it in, set NUMBA_CACHE_DIR"
-        print(f"journeyman is compiling, for some seconds ({again}) ...", file=sys.stderr)
-
-
 class CompilationCount(event.Listener):  # type: ignore[misc]
     """Counts what is compiled, and says so once if it takes a while and somebody watches."""
 
@@ -48,8 +41,9 @@ class CompilationCount(event.Listener):  # type: ignore[misc]
         """Take note of a function that is about to be compiled."""
         if not event.data["dispatcher"].py_func.__module__.startswith("journeyman."):
             return  # of numba or of another package: part of one of ours, or not ours to announce
-        if self.num_compiled == 0 and not self.is_silent:
-            announce()
+        if self.num_compiled == 0 and not self.is_silent and sys.stderr is not None and sys.stderr.isatty():
+            again = "once" if CACHE else "in every process: there is no folder to keep it in, set NUMBA_CACHE_DIR"
+            print(f"journeyman is compiling, for some seconds ({again}) ...", file=sys.stderr)
         self.num_compiled += 1
 
     def on_end(self, event: Any) -> None:

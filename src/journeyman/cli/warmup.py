@@ -33,13 +33,18 @@ def warmup() -> None:
 
 def compile_at_first_use() -> None:
     """If nothing was compiled yet, compile what every learner needs, on two cores: half the wait."""
-    from journeyman.compiling import announce, has_kept
+    from journeyman.compiling import has_kept
     from journeyman.inference.kernels import dense_gradient
+    from journeyman.storage.workers import workers
     from journeyman.threads import default_num_threads
 
-    if not has_kept(dense_gradient) and default_num_threads() > 1:
-        announce()
-        compile_parts(("solving", "inference by smc"))
+    if has_kept(dense_gradient) or default_num_threads() == 1:
+        return
+    with workers("local", NUM_PROCESSES) as team:
+        beside = team.submit(compile_part, "particles")
+        for name in ("solving", "scores of states"):
+            PARTS[name]()
+        beside.result()
 
 
 def compile_parts(names: Iterable[str], report_fn: Callable[[tuple[str, int, float]], None] = lambda _: None) -> None:
@@ -87,11 +92,7 @@ def move_particles() -> None:
     problem = make_world("random-grid", 0, size=3).problem
     num_states, shape = problem.mdp.num_states, (2, 1)
     target = Target(problem, problem.mdp.available * 1.0)
-    start = (
-        np.zeros((2, target.dimension)),
-        np.zeros((2, num_states)),
-        np.zeros((2, num_states), dtype=np.int64),
-    )
+    start = (np.zeros((2, target.dimension)), np.zeros((2, num_states)), np.zeros((2, num_states), dtype=np.int64))
     momenta, scales = np.ones((*shape, target.dimension)), np.ones(target.dimension)
     lengths = np.ones(shape, dtype=np.int64)
     target.move_chains(start, momenta, np.ones(shape), scales, 0.0 * scales, np.full(shape, 0.1), lengths, 1)
@@ -118,26 +119,26 @@ def infer_by_sparse_rows() -> None:
     assert Target(make_world("random-grid", 0, size=3).problem, engine="sparse").gradient_fn.signature()
 
 
-def score_states() -> None:
-    """Score states and trajectories by what their answers tell."""
-    from journeyman.acquisition import score
+def score(kind: str, length: int | None) -> None:
+    """Score queries of a kind by what their answers tell."""
+    from journeyman import acquisition
     from journeyman.inference import infer
     from journeyman.worlds import make_world
 
     posterior = infer(make_world("random-grid", 0, size=3).problem, (), num_particles=100, num_threads=1)
     for name in ("reward_eig", "pac_eig", "action_entropy"):
-        for kind, length in (("state", None), ("trajectory", 2)):
-            score(posterior, name, kind=kind, length=length, num_histories=4, num_threads=1)
+        acquisition.score(posterior, name, kind=kind, length=length, num_histories=4, num_threads=1)
 
 
 # Two at a time, in this order: parts that others build upon come first, then the longest.
 PARTS: dict[str, Callable[[], None]] = {
     "solving": solve_worlds,
-    "inference by smc": move_particles,
+    "particles": move_particles,
     "inference by valuewalk": partial(infer_by, "valuewalk", num_chains=1, num_warmup=10, num_draws=10),
     "inference on large problems": infer_by_sparse_rows,
     "inference by policywalk": partial(
         infer_by, "policywalk", sampler="hmc", num_chains=1, num_warmup=10, num_draws=10
     ),
-    "acquisition": score_states,
+    "scores of states": partial(score, "state", None),
+    "scores of trajectories": partial(score, "trajectory", 2),
 }

@@ -28,7 +28,8 @@ INITIAL: dict[str, Any] = {
     "zorder": 4,
 }
 STAY: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": "black", "markersize": 4}
-MOVE: dict[str, Any] = {"linestyle": "none", "marker": r"$\rightarrow$", "color": "black", "markersize": 11}
+ARROW = np.array([(-1, 0), (0.5, 0), (0.5, -0.35), (1, 0), (0.5, 0.35), (0.5, 0)])  # outline of a marker
+MOVE: dict[str, Any] = {"linestyle": "none", "marker": ARROW, "color": "black", "markersize": 11}
 STAR: dict[str, Any] = {"linestyle": "none", "marker": "*", "color": "black", "markersize": 6}
 
 

@@ -48,6 +48,8 @@ def progress_figure(summaries: Mapping[str, LearningSummary]) -> "Figure":
     if not axes[1].lines:  # steps that were replayed without their numbers
         axes[1].set_ylim(0.1 * epsilon, 10.0 * epsilon)
     axes[1].set_yscale("log")
+    axes[1].yaxis.set_major_formatter("{x:g}")
+    axes[1].yaxis.set_minor_formatter(require("matplotlib.ticker", "plot").NullFormatter())
     axes[1].axhline(epsilon, color="0.4", linewidth=1, linestyle="--")
     axes[1].annotate("epsilon", (1.0, epsilon), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
     axes[1].set_title("regret: expected, and true (dotted)" if has_truth else "expected regret", fontsize=10)
