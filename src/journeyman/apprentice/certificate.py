@@ -8,22 +8,32 @@ It holds only if an upper confidence bound of that chance, from an honest effect
 """
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from journeyman.apprentice.certificate_text import certificate_text
-from journeyman.apprentice.effective_size import SampleSet, effective_size_of, halves, sample_set, upper_bound
+from journeyman.apprentice.effective_size import (
+    SampleSet,
+    effective_size_of,
+    halves,
+    lower_bound,
+    sample_set,
+    upper_bound,
+)
 from journeyman.apprentice.policies import APPRENTICES, checked_epsilon
-from journeyman.apprentice.regret import StateContribution, checked_scope, failures_of, top_states_of
+from journeyman.apprentice.regret import Failures, StateContribution, checked_scope, failures_of, top_states_of
 from journeyman.apprentice.sensitivity import ExpertSensitivity, expert_sensitivity
 from journeyman.apprentice.verdict import Claim, Estimate, assumptions, verdict_of
 from journeyman.checks import share
+from journeyman.errors import InputError
 from journeyman.inference.kernels import SLACK
 from journeyman.inference.posterior import Posterior, checked_posterior, weighted_quantile
 from journeyman.types import AnyArray, read_only
+from journeyman.wording import percent
 
 DEFAULT_APPRENTICE = "expected_return"
 QUANTILE_LEVELS = (0.5, 0.9, 0.95, 0.99)
@@ -41,10 +51,12 @@ class Certificate:
     status: "holds"; "undecided": p_hat is at most delta but its bound is not; "fails": p_hat is above delta; "refused":
     the samples cannot support any claim. p_hat: estimated chance of failure; upper_bound: of that chance, at
     `confidence`; effective_size: how many independent samples it is worth (None if the posterior is exact), and
-    effective_size_source: what limits it. numerical_error: guaranteed error of every regret, in units of the reward;
-    regrets that it may keep below epsilon count as failures. mean_regret and regret_quantiles (level, value): of the
-    regret from the initial states, or from the worst state. top_states: where the regret comes from. sensitivity: p_hat
-    under other experts. reasons: why it does not hold; advice: what would help; assumptions: what all of this rests on.
+    effective_size_source: what limits it; num_looks: how often it was looked whether the samples were enough, where
+    they were drawn until they were (see `certify_growing`). numerical_error: guaranteed error of every regret, in units
+    of the reward; regrets that it may keep below epsilon count as failures. mean_regret and regret_quantiles (level,
+    value): of the regret from the initial states, or from the worst state. top_states: where the regret comes from.
+    sensitivity: p_hat under other experts. reasons: why it does not hold; advice: what would help; assumptions: what
+    all of this rests on.
     """
 
     status: str
@@ -57,6 +69,7 @@ class Certificate:
     effective_size: float | None
     effective_size_source: str
     num_samples: int
+    num_looks: int
     numerical_error: float
     policy: AnyArray = field(repr=False)
     policy_source: str
@@ -129,8 +142,7 @@ def certify(
     A Certificate, which holds only if `upper_bound` is at most delta. It never raises because samples are bad: then it
     is refused, with the reason.
     """
-    epsilon, delta = checked_epsilon(epsilon), share(delta, "delta", "It is the chance of failure you accept.")
-    confidence = share(confidence, "confidence", "0.95 is usual.")
+    claim = checked_claim(epsilon, delta, confidence)
     checked_scope(scope)
     choice = APPRENTICES.find(apprentice)
     samples = sample_set(checked_posterior(posterior))
@@ -142,52 +154,133 @@ def certify(
             doubts = (*doubts, CANNOT_SPLIT)
             split = samples, samples
         first, samples = split
-        policy = choice.policy_fn(first.posterior, epsilon)
-    return _certificate(samples, read_only(policy), source, Claim(epsilon, delta, confidence), scope, doubts)
+        policy = choice.policy_fn(first.posterior, claim.epsilon)
+    chosen = Candidate(read_only(policy), source, scope)
+    return _certificate(measured(samples, chosen, claim), chosen, claim, doubts, num_looks=1)
 
 
-def _certificate(
-    samples: SampleSet,
-    policy: AnyArray,
-    source: str,
-    claim: Claim,
-    scope: str,
-    doubts: tuple[str, ...],
+def certify_growing(
+    posteriors: Iterable[Posterior],
+    epsilon: float,
+    delta: float,
+    *,
+    policy: ArrayLike,
+    source: str = "given",
+    confidence: float = 0.95,
+    scope: str = "initial",
+    max_samples: int,
+    report_fn: Callable[[float, str], None] | None = None,
 ) -> Certificate:
-    posterior, confidence = samples.posterior, claim.confidence
-    failures = failures_of(posterior, policy, claim.epsilon, scope)
-    top_states = top_states_of(posterior, policy, claim.epsilon, scope)
+    """Certify a policy on samples that grow until the claim is decided, or there are `max_samples`.
+
+    A claim is decided when the upper bound of the chance of failure is at most delta, or its lower bound is above.
+    Looking again and again would make an ordinary bound too low too often. So the error is spent over the looks: of
+    1 - confidence, look k may spend 1 / (k (k + 1)), which adds up to all of it however many looks there are.
+
+    Parameters
+    ----------
+    posteriors
+        Each has all samples of the last one and more; taken from while the claim is undecided.
+    policy
+        It must not have been chosen by looking at these samples.
+    source
+        How it was chosen, in a word.
+    report_fn
+        Told after each look which part of the samples is there, and what is known.
+    """
+    claim = checked_claim(epsilon, delta, confidence)
+    chosen = Candidate(read_only(policy), source, checked_scope(scope))
+    for look, posterior in enumerate(posteriors, start=1):
+        spent = claim._replace(confidence=1.0 - (1.0 - claim.confidence) / (look * (look + 1)))
+        found = measured(sample_set(checked_posterior(posterior)), chosen, spent)
+        is_last = posterior.num_samples >= max_samples
+        if report_fn is not None:
+            words = f"{posterior.num_samples} samples: {percent(found.chance, 2)}, at most {percent(found.bound, 2)}"
+            report_fn(min(1.0, posterior.num_samples / max_samples), words)
+        if found.is_decided(spent) or is_last:
+            return _certificate(found, chosen, claim, posterior.warnings, num_looks=look)
+    raise InputError("a certificate must have samples to rest on, got none. Give at least one posterior.")
+
+
+def checked_claim(epsilon: float, delta: float, confidence: float) -> Claim:
+    """Return a claim whose numbers make sense."""
+    return Claim(
+        checked_epsilon(epsilon),
+        share(delta, "delta", "It is the chance of failure you accept."),
+        share(confidence, "confidence", "0.95 is usual."),
+    )
+
+
+class Candidate(NamedTuple):
+    """A policy to certify, how it was chosen, and in which scope."""
+
+    policy: AnyArray
+    source: str
+    scope: str
+
+
+class Measured(NamedTuple):
+    """What samples say of a candidate: failures, the estimated chance of one, its bound, and what that is worth."""
+
+    samples: SampleSet
+    failures: Failures
+    chance: float
+    bound: float
+    size: float | None
+    size_source: str
+    doubt: float
+
+    def is_decided(self, claim: Claim) -> bool:
+        """Whether the chance is surely at most delta, or surely more; what is exact cannot be known better."""
+        if self.size is None or self.bound <= claim.delta:
+            return True
+        return lower_bound(self.chance, self.size, claim.confidence) > claim.delta
+
+
+def measured(samples: SampleSet, candidate: Candidate, claim: Claim) -> Measured:
+    """Estimate the chance that a candidate fails."""
+    posterior = samples.posterior
+    failures = failures_of(posterior, candidate.policy, claim.epsilon, candidate.scope)
     chance = min(1.0, float(posterior.mean(failures.is_failing)))
     doubt = likelihood_error(samples)
     if samples.kind == "atoms":
-        size, size_source = None, "exact: the posterior is a sum over all atoms of the prior"
-        bound = min(1.0, chance * float(np.exp(min(2.0 * doubt, 700.0))))
-    else:
-        size, size_source = effective_size_of(samples, failures.is_failing, confidence)
-        bound = upper_bound(chance, size, confidence)
+        source = "exact: the posterior is a sum over all atoms of the prior"
+        return Measured(
+            samples, failures, chance, min(1.0, chance * float(np.exp(min(2.0 * doubt, 700.0)))), None, source, doubt
+        )
+    size, source = effective_size_of(samples, failures.is_failing, claim.confidence, failures.regret)
+    return Measured(samples, failures, chance, upper_bound(chance, size, claim.confidence), size, source, doubt)
+
+
+def _certificate(
+    found: Measured, candidate: Candidate, claim: Claim, doubts: tuple[str, ...], num_looks: int
+) -> Certificate:
+    posterior, failures = found.samples.posterior, found.failures
+    top_states = top_states_of(posterior, candidate.policy, claim.epsilon, candidate.scope)
     quantiles = tuple(
         (level, float(weighted_quantile(failures.regret[:, None], posterior.weights, level)[0]))
         for level in QUANTILE_LEVELS
     )
     error = float(failures.error.max())
-    estimate = Estimate(chance, bound, size, error, doubt)
+    estimate = Estimate(found.chance, found.bound, found.size, error, found.doubt)
     verdict = verdict_of(posterior, failures.regret, top_states, estimate, claim, doubts)
     return Certificate(
         status=verdict.status,
         **claim._asdict(),
-        scope=scope,
-        p_hat=chance,
-        upper_bound=bound,
-        effective_size=size,
-        effective_size_source=size_source,
+        scope=candidate.scope,
+        p_hat=found.chance,
+        upper_bound=found.bound,
+        effective_size=found.size,
+        effective_size_source=found.size_source,
         num_samples=posterior.num_samples,
+        num_looks=num_looks,
         numerical_error=error,
-        policy=policy,
-        policy_source=source,
+        policy=candidate.policy,
+        policy_source=candidate.source,
         mean_regret=float(posterior.mean(failures.regret)),
         regret_quantiles=quantiles,
         top_states=top_states,
-        sensitivity=expert_sensitivity(samples, failures.is_failing, confidence),
+        sensitivity=expert_sensitivity(found.samples, failures.is_failing, claim.confidence),
         reasons=verdict.reasons,
         advice=verdict.advice,
         assumptions=assumptions(posterior.problem),

@@ -54,9 +54,10 @@ def number_sentences(certificate: "Certificate") -> list[str]:
         f"The limit is {percent(c.delta, 3)}."
     ]
     if c.effective_size is not None:
+        looks = f", drawn until this was decided, in {c.num_looks} looks" if c.num_looks > 1 else ""
         lines.append(
             f"This rests on {c.num_samples} samples, worth {c.effective_size:.0f} independent ones "
-            f"(limited by {c.effective_size_source})."
+            f"(limited by {c.effective_size_source}){looks}."
         )
     where = "the initial states" if c.scope == "initial" else "the worst state"
     parts = ", ".join(f"{value:.3g} in {percent(level, 3)}" for level, value in c.regret_quantiles)

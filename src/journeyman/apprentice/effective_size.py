@@ -26,6 +26,12 @@ from journeyman.inference.posterior import Posterior
 from journeyman.rewards import has_atoms
 from journeyman.types import BoolArray, FloatArray, IntArray
 
+MANY_CHAINS = 20  # from so many on, the spread between chains says more than what happens within them
+FEW_HITS = 20  # chains with an event, below which the spread between chains is that of luck
+COMMON = (
+    0.8  # quantile of regret beyond which an event is common enough to say how draws of a chain resemble each other
+)
+
 
 @dataclass(frozen=True, eq=False)
 class SampleSet:
@@ -137,6 +143,12 @@ def upper_bound(chance: float, size: float, confidence: float) -> float:
     return float(betaincinv(hits + 1.0, size - hits, confidence))
 
 
+def lower_bound(chance: float, size: float, confidence: float) -> float:
+    """Return Clopper and Pearson's lower bound of a chance, as `upper_bound`: at most `chance`, 0 if none counts."""
+    hits = chance * size
+    return 0.0 if hits <= 1e-12 * size else float(betaincinv(hits, size - hits + 1.0, 1.0 - confidence))
+
+
 def size_needed(chance: float, limit: float, confidence: float) -> float:
     """Return how many effective samples it takes for an upper bound of `limit` if a chance of `chance` is seen.
 
@@ -157,7 +169,9 @@ def size_needed(chance: float, limit: float, confidence: float) -> float:
     return high
 
 
-def effective_size_of(samples: SampleSet, is_hit: BoolArray, confidence: float) -> EffectiveSize:
+def effective_size_of(
+    samples: SampleSet, is_hit: BoolArray, confidence: float, regret: FloatArray | None = None
+) -> EffectiveSize:
     """Return how many independent samples the estimated chance of an event is worth.
 
     Parameters
@@ -168,9 +182,12 @@ def effective_size_of(samples: SampleSet, is_hit: BoolArray, confidence: float) 
         `[M]` under which samples the event happens.
     confidence
         Of the bound that it is for: few groups make the spread between them uncertain, the more so far out.
+    regret
+        `[M]` what the event is a large value of: where it is rare, smaller values tell how alike samples are.
     """
     if samples.kind == "chains":
-        return _of_chains(samples, is_hit)
+        many = samples.num_blocks >= MANY_CHAINS
+        return _of_many_chains(samples, is_hit, confidence, regret) if many else _of_chains(samples, is_hit)
     weights, diagnostics = samples.posterior.weights, samples.posterior.diagnostics
     distinct = distinct_labels(samples.posterior)
     groups = distinct if samples.kind == "net" else samples.labels
@@ -206,6 +223,31 @@ def _between_groups(samples: SampleSet, is_hit: BoolArray, confidence: float) ->
     variance *= float(stdtrit(num_blocks - 1, level) / ndtri(level)) ** 2
     spread = chance * (1.0 - chance)
     return np.inf if variance <= 1e-18 * spread or spread <= 0.0 else spread / variance
+
+
+def _of_many_chains(
+    samples: SampleSet, is_hit: BoolArray, confidence: float, regret: FloatArray | None
+) -> EffectiveSize:
+    """Return p (1 - p) / var, the variance from the spread between chains; at most Kish's size of the draws.
+
+    An event that few chains have met says little about its own spread. Then its draws are taken to be at most as good
+    as those of a larger regret than usual, which is more common, hence slower to come and go; and where regrets do not
+    differ either, each chain counts once.
+    """
+    weights, num_chains = samples.posterior.weights, samples.num_blocks
+    kept = _kish(weights, np.arange(len(weights)))
+    sizes = [
+        EffectiveSize(_between_groups(samples, is_hit, confidence), f"the spread between {num_chains} chains"),
+        EffectiveSize(kept, "the number of draws" if kept > 0.999 * len(weights) else "the spread of the weights"),
+    ]
+    if np.unique(samples.labels[is_hit]).size < FEW_HITS:
+        common = np.inf
+        if regret is not None:
+            is_common = regret > np.quantile(regret, COMMON)
+            common = _between_groups(samples, is_common, confidence)
+        rare = "the spread of common regrets between chains" if np.isfinite(common) else "the number of chains"
+        sizes.append(EffectiveSize(common if np.isfinite(common) else float(num_chains), rare))
+    return min(sizes)
 
 
 def _of_chains(samples: SampleSet, is_hit: BoolArray) -> EffectiveSize:

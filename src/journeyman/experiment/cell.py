@@ -97,6 +97,7 @@ class Cell:
             kind=self.query.kind,
             length=self.query.length,
             num_histories=self.num_histories,
+            max_samples=0,  # after every answer of hundreds of runs, and for comparison with results that are there
             seed=int(self.id, 16) if seed is None else seed,
         )
 

@@ -5,7 +5,7 @@ sweeps and the command line then know it by its name.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -40,6 +40,9 @@ class Incremental(NamedTuple):
         The state as plain data and arrays, from which it continues as if it had never stopped.
     from_snapshot_fn(problem, snapshot, *, seed, **options) -> state
         The state that a snapshot holds.
+    draw_fn(state, *, seed, num_threads) -> iterator of Posterior
+        For methods that can draw more from what a state knows: posteriors that grow, each with all samples of the last
+        one and more, so that a certificate can be computed until it is decided.
     """
 
     start_fn: Callable[..., Any]
@@ -47,6 +50,7 @@ class Incremental(NamedTuple):
     posterior_fn: Callable[[Any], Posterior]
     to_snapshot_fn: Callable[[Any], Snapshot]
     from_snapshot_fn: Callable[..., Any]
+    draw_fn: Callable[..., Iterator[Posterior]] | None = None
 
 
 @dataclass(frozen=True)
@@ -166,7 +170,9 @@ INFERENCE: Registry[Method] = Registry(
             "sequential Monte Carlo over demonstrations: incremental, with the log evidence, for every prior",
             smc.infer_smc,
             settings_fn=SMCSettings,
-            incremental=Incremental(smc.start, smc.advance, smc.posterior_of, smc.to_snapshot, smc.from_snapshot),
+            incremental=Incremental(
+                smc.start, smc.advance, smc.posterior_of, smc.to_snapshot, smc.from_snapshot, smc.draw_more
+            ),
             sized_fn=smc.sized_options,
             longer_fn=smc.longer_options,
             test_options={"num_particles": 200},

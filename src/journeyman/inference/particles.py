@@ -129,20 +129,42 @@ def concatenated(arrays: tuple[AnyArray, ...], size: int) -> list[AnyArray]:
     return [np.ascontiguousarray(array.reshape(-1, array.shape[-1])[:size]) for array in arrays]
 
 
-def rejuvenated(particles: Particles, log_weights: FloatArray, change: FloatArray, num_threads: int) -> Particles:
-    """Resample by `log_weights`, move at the moved counts plus `change`, and return equally weighted particles."""
-    settings, source = particles.settings, particles.target
-    assert source is not None
-    moved_counts = np.maximum(particles.moved_counts + change, 0.0)
-    target = source.with_counts(moved_counts)
-    rng = np.random.default_rng([particles.seed, particles.num_stages])
+class Settled(NamedTuple):
+    """Chains that have forgotten where they started, and how they move.
+
+    direction `[D]`: in which particles spread most; start_correlation: with where they started; num_ancestors: distinct
+    particles that they started from.
+    """
+
+    chains: "MovingChains"
+    step: float
+    num_leapfrog: float
+    direction: FloatArray
+    start_correlation: float
+    num_ancestors: int
+    num_gradients: int
+
+
+def settle(
+    rng: np.random.Generator,
+    particles: Particles,
+    target: Target | GeneralTarget,
+    log_weights: FloatArray,
+    num_chains: int,
+    num_threads: int,
+) -> Settled:
+    """Resample `num_chains` particles by `log_weights`, and move them under `target` until they have forgotten that.
+
+    The step is tuned on the way, and trajectories are made as long as they have to be.
+    """
+    settings = particles.settings
     weights = normalised(log_weights)
     mean = weights @ particles.positions
     scales = coarse(np.sqrt(np.maximum(weights @ (particles.positions - mean) ** 2, 1e-8)))
     direction, variance = widest_direction(particles.positions, weights, scales)
     stretch = coarse(np.sqrt(max(np.sqrt(variance) - 1.0, 0.0)) * direction)
     direction = direction / scales
-    ancestors = systematic_resample(rng, weights, settings.num_chains)
+    ancestors = systematic_resample(rng, weights, num_chains)
     chains = MovingChains(
         target,
         scales,
@@ -166,20 +188,32 @@ def rejuvenated(particles: Particles, log_weights: FloatArray, change: FloatArra
         step = float(coarse(step * np.exp(1.5 * (acceptance - settings.acceptance))))
         if is_tuned and start_correlation <= settings.start_correlation and count > 0:
             break
-    moved = move(rng, chains, step, num_leapfrog, settings.chain_length)
+    num_ancestors = len(np.unique(ancestors))
+    return Settled(chains, step, num_leapfrog, direction, start_correlation, num_ancestors, num_gradients)
+
+
+def rejuvenated(particles: Particles, log_weights: FloatArray, change: FloatArray, num_threads: int) -> Particles:
+    """Resample by `log_weights`, move at the moved counts plus `change`, and return equally weighted particles."""
+    settings, source = particles.settings, particles.target
+    assert source is not None
+    moved_counts = np.maximum(particles.moved_counts + change, 0.0)
+    target = source.with_counts(moved_counts)
+    rng = np.random.default_rng([particles.seed, particles.num_stages])
+    settled = settle(rng, particles, target, log_weights, settings.num_chains, num_threads)
+    moved = move(rng, settled.chains, settled.step, settled.num_leapfrog, settings.chain_length)
     kept = concatenated(moved.kept, settings.num_particles)
-    positions = np.concatenate([chains.positions[:, None], moved.kept[0]], axis=1)
+    positions = np.concatenate([settled.chains.positions[:, None], moved.kept[0]], axis=1)
     before, after = (part.reshape(-1, target.dimension) for part in (positions[:, :-1], positions[:, 1:]))
     moves = Moves(
-        step,
-        num_leapfrog,
+        settled.step,
+        settled.num_leapfrog,
         float(moved.acceptance.mean()),
-        correlation(before, after, direction),
-        start_correlation,
+        correlation(before, after, settled.direction),
+        settled.start_correlation,
         int((moved.acceptance == 0.0).sum()),
-        len(np.unique(ancestors)),
+        settled.num_ancestors,
         particles.moves.num_rejuvenations + 1,
-        particles.moves.num_gradients + num_gradients + moved.num_gradients,
+        particles.moves.num_gradients + settled.num_gradients + moved.num_gradients,
     )
     return replace(
         particles,

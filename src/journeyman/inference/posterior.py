@@ -4,8 +4,8 @@ All that is kept per sample is theta `[D]` and V* `[S]`. Action values are compu
 of states at a time, so that memory stays bounded however many states there are.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -210,6 +210,24 @@ class Posterior:
         from journeyman.inference.arviz_export import to_arviz
 
         return to_arviz(self, **options)
+
+
+def pooled_chains(runs: Sequence[Posterior]) -> Posterior:
+    """Return the chains of independent runs of one method as one posterior."""
+    first, shapes = runs[0], [run.chains for run in runs]
+    assert all(shape is not None and shape == shapes[0] for shape in shapes) and first.chains is not None
+    num_samples = sum(run.num_samples for run in runs)
+    return replace(
+        first,
+        theta=np.concatenate([run.theta for run in runs]),
+        weights=np.full(num_samples, 1.0 / num_samples),
+        values=np.concatenate([run.values for run in runs]),
+        chains=(len(runs) * first.chains[0], first.chains[1]),
+        sample_stats={},
+        diagnostics=replace(
+            first.diagnostics, warnings=tuple(dict.fromkeys(warning for run in runs for warning in run.warnings))
+        ),
+    )
 
 
 def checked_posterior(posterior: Any) -> Posterior:

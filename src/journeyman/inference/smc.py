@@ -11,7 +11,7 @@ With a Discrete prior there is nothing to move: reweighting alone is exact.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError
 from journeyman.inference.diagnostics import Diagnostics, smc_warnings
 from journeyman.inference.general import make_target
-from journeyman.inference.particles import Moves, Particles, SMCSettings, rejuvenated
+from journeyman.inference.particles import Moves, Particles, SMCSettings, move, rejuvenated, settle
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.weights import effective_size
 from journeyman.mdp import q_values, solve_batch
@@ -226,6 +226,48 @@ def from_snapshot(problem: Problem, snapshot: Snapshot, *, seed: int = 0, **sett
         **{name: snapshot.facts[name] for name in SNAPSHOT_NUMBERS},
         **arrays,
     )
+
+
+def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None) -> Iterator[Posterior]:
+    """Yield posteriors that grow without end: all draws so far of chains that start from the particles.
+
+    The chains are many and first move until they have forgotten where they started, so that they are nearly independent
+    draws of the posterior. Each posterior has twice as many draws as the last one.
+    """
+    source, settings = particles.target, particles.settings
+    if source is None:  # a Discrete prior: the posterior is exact, there is nothing to draw
+        yield posterior_of(particles)
+        return
+    begin, num_threads = time.perf_counter(), resolve_num_threads(num_threads)
+    rng = np.random.default_rng(seed)
+    target = source.with_counts(particles.counts)
+    settled = settle(rng, particles, target, particles.log_weights, settings.num_chains, num_threads)
+    chains, num_gradients, parts = settled.chains, settled.num_gradients, []
+    num_moves = settings.chain_length
+    while True:
+        moved = move(rng, chains, settled.step, settled.num_leapfrog, num_moves)
+        chains, num_gradients = moved.chains, num_gradients + moved.num_gradients
+        parts.append(moved)
+        num_moves = sum(part.acceptance.shape[1] for part in parts)
+        positions, values = (np.concatenate([part.kept[i] for part in parts], axis=1) for i in (0, 1))
+        acceptance = float(np.mean([part.acceptance.mean() for part in parts]))
+        size = positions.shape[0] * positions.shape[1]
+        yield Posterior(
+            problem=particles.problem,
+            counts=np.rint(particles.counts).astype(np.int64),
+            theta=target.parameters(positions.reshape(size, -1)),
+            weights=np.full(size, 1.0 / size),
+            values=values.reshape(size, -1),
+            method="smc",
+            diagnostics=Diagnostics(
+                seconds=time.perf_counter() - begin,
+                num_gradients=num_gradients,
+                acceptance=acceptance,
+                num_divergences=int(sum((part.acceptance == 0.0).sum() for part in parts)),
+            ),
+            log_evidence=particles.log_evidence,
+            chains=positions.shape[:2],
+        )
 
 
 def posterior_of(particles: Particles) -> Posterior:

@@ -20,7 +20,7 @@ from journeyman.learner.asking import ask_event, choose, rate
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
 from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
-from journeyman.learner.settings import CONFIRMATION_FACTOR, FORECAST, LearnerSettings
+from journeyman.learner.settings import CONFIRMATION_FACTOR, FORECAST, MAX_SAMPLES, LearnerSettings
 from journeyman.learner.state import State, advance, compute_belief, replay, snapshot_of
 from journeyman.learner.stopping import certificate_of, confirmation_of, forecast_answers, knowledge_of
 from journeyman.problem import Problem
@@ -28,6 +28,7 @@ from journeyman.threads import resolve_num_threads
 from journeyman.types import IntArray, read_only
 
 T = TypeVar("T")
+FORECAST_SAMPLES = 4000  # that a certificate of a simulated course may draw
 
 
 class ActiveLearner(LedgerView):
@@ -65,6 +66,7 @@ class ActiveLearner(LedgerView):
         goal_options: Mapping[str, Any] | None = None,
         apprentice: str = "expected_return",
         num_histories: int = 64,
+        max_samples: int = MAX_SAMPLES,
         confirmation_factor: int = CONFIRMATION_FACTOR,
         costs: ArrayLike | None = None,
         seed: int = 0,
@@ -86,6 +88,7 @@ class ActiveLearner(LedgerView):
             goal_options=goal_options or {},
             apprentice=apprentice,
             num_histories=num_histories,
+            max_samples=max_samples,
             confirmation_factor=confirmation_factor,
             costs=costs,
             seed=seed,
@@ -220,18 +223,23 @@ class ActiveLearner(LedgerView):
         number, epsilon = self._state.last_change, self.settings.epsilon
         return self._computed("apprentice", number, lambda: read_only(choose_fn(self.posterior(), epsilon)))
 
-    def certificate(self) -> Certificate:
-        """Return what may be said about an apprentice chosen on half of the samples, on the other half."""
-        return self._computed(
-            "certificate", self._state.last_change, lambda: certificate_of(self.posterior(), self.settings)
-        )
+    def certificate(self, *, progress: bool = False) -> Certificate:
+        """Return what may be said about `apprentice()`, on samples drawn until that is decided, or for long enough.
 
-    def confirmation(self) -> Certificate:
+        Each state of knowledge has its own samples, the same whenever it is asked for. Ctrl-C ends it, and leaves the
+        learner as it was.
+        """
+        return self._certified("certificate", certificate_of, progress)
+
+    def confirmation(self, *, progress: bool = False) -> Certificate:
         """Return what a fresh, longer posterior says about `apprentice()`; takes the time of inference from scratch."""
-        arguments = self._state.last_change, self.ledger.answers.values(), self.apprentice(), self.num_threads
-        return self._computed(
-            "confirmation", self._state.last_change, lambda: confirmation_of(self.problem, self.settings, *arguments)
-        )
+        return self._certified("confirmation", confirmation_of, progress)
+
+    def _certified(self, name: str, certify_fn: Callable[..., Certificate], progress: bool) -> Certificate:
+        policy, belief = self.apprentice(), self._state.belief
+        assert belief is not None
+        arguments = belief, self.settings, policy, self.ledger.answers.values(), self.num_threads, progress
+        return self._computed(name, self._state.last_change, lambda: certify_fn(*arguments))
 
     def knowledge(self) -> RewardKnowledge:
         """Return how well the reward itself is known, for goal "reward"."""
@@ -270,7 +278,7 @@ class ActiveLearner(LedgerView):
         posterior, snapshot, events = self.posterior(), self.snapshot(), self.events
 
         def copy(seed: int) -> ActiveLearner:
-            settings = replace(self.settings, seed=seed)
+            settings = replace(self.settings, seed=seed, max_samples=min(self.settings.max_samples, FORECAST_SAMPLES))
             return ActiveLearner.restore(self.problem, settings, events, snapshot, num_threads=self.num_threads)
 
         rng = self.settings.rng(FORECAST, self.ledger.num_events)

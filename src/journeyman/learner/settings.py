@@ -21,7 +21,8 @@ from journeyman.problem import Problem
 
 GOAL_OPTIONS = ("width", "level", "information")
 CONFIRMATION_FACTOR = 2
-ASK, POSTERIOR, CONFIRMATION, FORECAST = 1, 2, 3, 4  # purposes of random streams
+MAX_SAMPLES = 16_000
+ASK, POSTERIOR, CONFIRMATION, FORECAST, CERTIFICATE = 1, 2, 3, 4, 5  # purposes of random streams
 OLD_NAMES = {"query": "kind"}  # of settings that 0.1 stored
 
 
@@ -49,8 +50,11 @@ class LearnerSettings:
         A key of `APPRENTICES`: the policy that is handed out.
     num_histories
         Sampled trajectories per state, where scores are sampled.
+    max_samples
+        What a certificate may draw until it is decided; 0: it is made of the samples of the posterior alone, half of
+        which choose the policy.
     confirmation_factor
-        How many times as long the fresh inference is that confirms a certificate.
+        How many times as many samples the fresh inference may draw that confirms a certificate.
     costs
         `[S]` cost of asking in each state; default: all alike.
     seed
@@ -71,6 +75,7 @@ class LearnerSettings:
     goal_options: Mapping[str, Any] = field(default_factory=dict)
     apprentice: str = "expected_return"
     num_histories: int = 64
+    max_samples: int = MAX_SAMPLES
     confirmation_factor: int = CONFIRMATION_FACTOR
     costs: tuple[float, ...] | None = None
     seed: int = 0
@@ -96,6 +101,7 @@ class LearnerSettings:
             "delta": share(self.delta, "delta", "It is the chance of failure you accept."),
             "confidence": share(self.confidence, "confidence", "0.95 is usual."),
             "num_histories": whole_number(self.num_histories, "num_histories", 2),
+            "max_samples": whole_number(self.max_samples, "max_samples", 0, "16000 are usual, 0 draws none."),
             "confirmation_factor": whole_number(self.confirmation_factor, "confirmation_factor", 1),
             "seed": whole_number(self.seed, "seed", 0),
         }

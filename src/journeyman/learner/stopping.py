@@ -1,57 +1,145 @@
 """When to stop: a certificate that a fresh, longer posterior confirms, or a known reward; and how soon that may be."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from journeyman.acquisition import RewardKnowledge, reward_knowledge
 from journeyman.apprentice import Certificate, certify
+from journeyman.apprentice.certificate import certify_growing
+from journeyman.apprentice.effective_size import lower_bound
 from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.experts import SimulatedExpert
 from journeyman.inference import infer
-from journeyman.inference.posterior import Posterior
+from journeyman.inference.posterior import Posterior, pooled_chains
+from journeyman.learner.belief import Belief, first_belief, updated_belief
 from journeyman.learner.protocol import Learner
 from journeyman.learner.records import Forecast
-from journeyman.learner.settings import CONFIRMATION, LearnerSettings
+from journeyman.learner.settings import CERTIFICATE, CONFIRMATION, LearnerSettings
 from journeyman.learner.simulate import answered_steps
 from journeyman.problem import Problem
 from journeyman.progress import progress_bar
-from journeyman.types import AnyArray
+from journeyman.types import IntArray
 
 PRIOR_DRAWS = 4000
 WANTED_SHARE = 0.1  # of the prior's widest interval
 
 
-def certificate_of(posterior: Posterior, settings: LearnerSettings, policy: AnyArray | None = None) -> Certificate:
-    """Certify a policy that other samples chose, or one chosen on half of these."""
-    return certify(
-        posterior,
-        settings.epsilon,
-        settings.delta,
-        policy=policy,
-        apprentice=settings.apprentice,
-        confidence=settings.confidence,
-        scope=settings.scope,
-    )
+def certificate_of(
+    belief: Belief,
+    settings: LearnerSettings,
+    policy: IntArray,
+    demonstrations: Iterable[Demonstration],
+    num_threads: int | None,
+    progress: bool = False,
+) -> Certificate:
+    """Certify the policy that we hand out, on samples drawn for that until the claim is decided.
+
+    The samples that chose it come first: they flatter it, so what clearly fails on them fails, and nothing is drawn.
+    """
+    posterior, claimed = belief.posterior, _claim(settings)
+    if settings.max_samples > 0:
+        flattering = certify(posterior, **claimed, policy=policy)
+        if flattering.status == "refused" or flattering.effective_size is None or is_clearly_above(flattering):
+            return flattering
+    seed = settings.stream_seed(CERTIFICATE, belief.event_number + 1)
+    growing = growing_posteriors(belief, settings, demonstrations, seed, num_threads)
+    if growing is None:
+        return certify(posterior, **claimed, apprentice=settings.apprentice)
+    return _decided(growing, settings, policy, settings.max_samples, "Certifying", progress)
 
 
 def confirmation_of(
-    problem: Problem,
+    belief: Belief,
     settings: LearnerSettings,
-    event_number: int,
+    policy: IntArray,
     demonstrations: Iterable[Demonstration],
-    policy: AnyArray,
     num_threads: int | None,
+    progress: bool = False,
 ) -> Certificate:
     """Certify the policy that we hand out on a posterior computed from nothing, with another seed and for longer.
 
     The first time that a certificate holds is chosen by looking at noise, and is often too early.
     """
-    options = settings.method.longer_fn(settings.sized_options, settings.confirmation_factor)
-    seed = settings.stream_seed(CONFIRMATION, event_number + 1)
-    fresh = infer(problem, demonstrations, settings.inference, seed=seed, num_threads=num_threads, **options)
-    return certificate_of(fresh, settings, policy)
+    problem, listed = belief.posterior.problem, tuple(demonstrations)
+    seed, factor = settings.stream_seed(CONFIRMATION, belief.event_number + 1), settings.confirmation_factor
+    fresh = belief
+    if settings.method.incremental is not None and settings.max_samples > 0:
+        fresh = first_belief(problem, replace(settings, seed=seed), num_threads)
+        fresh = updated_belief(problem, settings, fresh, belief.event_number, listed, num_threads)
+    growing = growing_posteriors(fresh, settings, listed, seed, num_threads)
+    if growing is not None and (fresh is belief or not fresh.posterior.warnings):
+        return _decided(growing, settings, policy, factor * settings.max_samples, "Confirming", progress)
+    options = settings.method.longer_fn(settings.sized_options, factor)
+    posterior = infer(problem, listed, settings.inference, seed=seed, num_threads=num_threads, **options)
+    return certify(posterior, **_claim(settings), policy=policy)
+
+
+def _claim(settings: LearnerSettings) -> dict[str, Any]:
+    names = ("epsilon", "delta", "confidence", "scope")
+    return {name: getattr(settings, name) for name in names}
+
+
+def _decided(
+    runs: Iterable[Posterior],
+    settings: LearnerSettings,
+    policy: IntArray,
+    max_samples: int,
+    title: str,
+    progress: bool,
+) -> Certificate:
+    with progress_bar(title, is_shown=progress) as report:
+        return certify_growing(
+            runs, **_claim(settings), policy=policy, source=settings.apprentice, max_samples=max_samples,
+            report_fn=report,
+        )  # fmt: skip
+
+
+def is_clearly_above(certificate: Certificate) -> bool:
+    """Whether the chance of failure is above delta beyond the doubt of sampling."""
+    assert certificate.effective_size is not None
+    lowest = lower_bound(certificate.p_hat, certificate.effective_size, certificate.confidence)
+    return lowest > certificate.delta
+
+
+def growing_posteriors(
+    belief: Belief,
+    settings: LearnerSettings,
+    demonstrations: Iterable[Demonstration],
+    seed: int,
+    num_threads: int | None,
+) -> Iterator[Posterior] | None:
+    """Return posteriors with more and more samples, none of them those of the belief; None if there are to be no more.
+
+    They come from what the belief knows, if the method can draw from that, else from chains that are run for it.
+    """
+    incremental, posterior = settings.method.incremental, belief.posterior
+    if settings.max_samples == 0:
+        return None
+    if incremental is not None and incremental.draw_fn is not None:
+        return incremental.draw_fn(belief.state, seed=seed, num_threads=num_threads)
+    if posterior.chains is None:
+        return None
+    return _repeated(posterior.problem, settings, demonstrations, seed, num_threads)
+
+
+def _repeated(
+    problem: Problem,
+    settings: LearnerSettings,
+    demonstrations: Iterable[Demonstration],
+    seed: int,
+    num_threads: int | None,
+) -> Iterator[Posterior]:
+    runs: list[Posterior] = []
+    listed, options = tuple(demonstrations), settings.sized_options
+    while True:
+        for _ in range(max(1, len(runs))):
+            number = seed + len(runs)
+            runs.append(infer(problem, listed, settings.inference, seed=number, num_threads=num_threads, **options))
+        yield pooled_chains(runs)
 
 
 def knowledge_of(posterior: Posterior, settings: LearnerSettings, num_threads: int | None) -> RewardKnowledge:
