@@ -20,9 +20,9 @@ def small_grid(seed):
     return make_world("random-grid", seed, size=3, terminals="independent", beta=1)
 
 
-def readme_loop(world, form, max_answers):
+def readme_loop(world, form, max_answers, epsilon):
     """Return the learner after the loop of the README, which gives up after `max_answers`, and whether it finished."""
-    learner = ActiveLearner(world.problem, epsilon=EPSILON, delta=DELTA)
+    learner = ActiveLearner(world.problem, epsilon=epsilon, delta=DELTA)
     while not learner.is_finished():
         if len(learner.queries) == max_answers:
             return learner, False
@@ -31,21 +31,21 @@ def readme_loop(world, form, max_answers):
     return learner, True
 
 
-def outcomes(form, seeds, max_answers):
+def outcomes(form, seeds, max_answers, epsilon):
     """Return the number of certificates, that of wrong ones, and the answers by (world, state)."""
     num_certified, num_wrong, repeated = 0, 0, defaultdict(list)
     for seed in seeds:
         world = small_grid(seed)
-        learner, is_finished = readme_loop(world, form, max_answers)
+        learner, is_finished = readme_loop(world, form, max_answers, epsilon)
         num_certified += is_finished
-        num_wrong += is_finished and world.regret(learner.apprentice()) >= EPSILON
+        num_wrong += is_finished and world.regret(learner.apprentice()) >= epsilon
         for answer in learner.demonstrations:
             repeated[seed, answer.start_state].append(answer.steps[0][1])
     return num_certified, num_wrong, repeated
 
 
-def check(form, seeds, max_answers):
-    num_certified, num_wrong, repeated = outcomes(form, seeds, max_answers)
+def check(form, seeds, max_answers, epsilon=EPSILON):
+    num_certified, num_wrong, repeated = outcomes(form, seeds, max_answers, epsilon)
     # A promise kept exactly would fail this test once in a thousand times.
     assert binom.sf(num_wrong - 1, num_certified, DELTA) >= 0.001, f"{num_wrong} of {num_certified} are wrong"
     often = [actions for actions in repeated.values() if len(actions) >= 5]
@@ -56,7 +56,7 @@ def check(form, seeds, max_answers):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_one_world(form):
-    check(form, range(1), max_answers=25)
+    check(form, range(1), max_answers=25, epsilon=0.1)  # little: else it finishes before it asks anything often
 
 
 @pytest.mark.slow

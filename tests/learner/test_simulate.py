@@ -24,7 +24,7 @@ def test_it_stops_when_certified_and_confirmed():
     assert result.certificate.holds
     assert result.certificate is learner.confirmation()
     assert (result.certificate.policy == learner.apprentice()).all()
-    assert result.certificate.num_samples == 1200  # twice as many particles, none of them split off to choose
+    assert result.certificate.num_samples >= 600  # as many as it took, none of them split off to choose
     loss = world.expert.values - evaluate_policy(world.problem.mdp, learner.apprentice(), world.reward)
     assert world.problem.mdp.initial @ loss < 0.5  # the truth keeps the promise on this instance
 
@@ -39,8 +39,9 @@ def test_a_certificate_that_is_not_confirmed_does_not_finish(monkeypatch):
     assert other.certificate().holds
     from journeyman.learner import stopping
 
-    prior = stopping.infer(world.problem, (), num_particles=600)
-    monkeypatch.setattr(stopping, "infer", lambda *arguments, **options: prior)
+    monkeypatch.setattr(
+        stopping, "updated_belief", lambda problem, settings, belief, *others: belief
+    )  # forgets answers
     assert not other.confirmation().holds
     assert not other.is_finished()
 

@@ -22,7 +22,13 @@ from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
 from journeyman.learner.settings import CONFIRMATION_FACTOR, FORECAST, MAX_SAMPLES, LearnerSettings
 from journeyman.learner.state import State, advance, compute_belief, replay, snapshot_of
-from journeyman.learner.stopping import certificate_of, confirmation_of, forecast_answers, knowledge_of
+from journeyman.learner.stopping import (
+    certificate_of,
+    confirmation_of,
+    forecast_answers,
+    is_goal_reached,
+    knowledge_of,
+)
 from journeyman.problem import Problem
 from journeyman.threads import resolve_num_threads
 from journeyman.types import IntArray, read_only
@@ -229,17 +235,22 @@ class ActiveLearner(LedgerView):
         Each state of knowledge has its own samples, the same whenever it is asked for. Ctrl-C ends it, and leaves the
         learner as it was.
         """
-        return self._certified("certificate", certificate_of, progress)
+        return self.certifying("certificate")(progress)
 
     def confirmation(self, *, progress: bool = False) -> Certificate:
         """Return what a fresh, longer posterior says about `apprentice()`; takes the time of inference from scratch."""
-        return self._certified("confirmation", confirmation_of, progress)
+        return self.certifying("confirmation")(progress)
 
-    def _certified(self, name: str, certify_fn: Callable[..., Certificate], progress: bool) -> Certificate:
-        policy, belief = self.apprentice(), self._state.belief
-        assert belief is not None
-        arguments = belief, self.settings, policy, self.ledger.answers.values(), self.num_threads, progress
-        return self._computed(name, self._state.last_change, lambda: certify_fn(*arguments))
+    def certifying(self, name: str) -> Callable[[bool], Certificate]:
+        """Return a function that computes the "certificate" or "confirmation" of what is known now.
+
+        It takes whether to show progress. The learner may be told more before and while it computes: nothing waits.
+        """
+        policy, belief, number = self.apprentice(), self._state.belief, self._state.last_change
+        certify_fn = {"certificate": certificate_of, "confirmation": confirmation_of}[name]
+        assert belief is not None  # the apprentice comes from it
+        arguments = belief, self.settings, policy, tuple(self.ledger.answers.values()), self.num_threads
+        return lambda progress: self._computed(name, number, lambda: certify_fn(*arguments, progress))
 
     def knowledge(self) -> RewardKnowledge:
         """Return how well the reward itself is known, for goal "reward"."""
@@ -255,9 +266,7 @@ class ActiveLearner(LedgerView):
         Goal "policy": the certificate holds, and is confirmed on a fresh, longer posterior, once for every state of
         knowledge that calls for it. Goal "reward": intervals are narrow enough, or answers tell hardly anything more.
         """
-        if self.settings.goal == "reward":
-            return self.knowledge().is_enough
-        return self.certificate().holds and self.confirmation().holds
+        return is_goal_reached(self)
 
     def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool = False) -> Forecast:
         """Return how many more answers it may take until the certificate holds, by simulating the rest of the learning.

@@ -85,10 +85,10 @@ class Learner(Protocol):
     def apprentice(self) -> IntArray:
         """Return the policy `[S]` that we hand out."""
 
-    def certificate(self) -> Certificate:
-        """Return what may be said about an apprentice chosen on half of the samples, on the other half."""
+    def certificate(self, *, progress: bool = False) -> Certificate:
+        """Return what may be said about `apprentice()`, on samples drawn until that is decided, or for long enough."""
 
-    def confirmation(self) -> Certificate:
+    def confirmation(self, *, progress: bool = False) -> Certificate:
         """Return what a fresh, longer posterior says about `apprentice()`."""
 
     def knowledge(self) -> RewardKnowledge:

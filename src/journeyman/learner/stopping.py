@@ -28,6 +28,13 @@ PRIOR_DRAWS = 4000
 WANTED_SHARE = 0.1  # of the prior's widest interval
 
 
+def is_goal_reached(learner: Learner) -> bool:
+    """Return whether a learner may stop: its certificate holds and is confirmed, or it knows the reward."""
+    if learner.settings.goal == "reward":
+        return learner.knowledge().is_enough
+    return learner.certificate().holds and learner.confirmation().holds
+
+
 def certificate_of(
     belief: Belief,
     settings: LearnerSettings,

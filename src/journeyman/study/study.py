@@ -13,6 +13,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
+from journeyman.apprentice import Certificate
 from journeyman.checks import check_options, whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, StudyError
@@ -20,6 +21,7 @@ from journeyman.learner import ActiveLearner, AnswerId, Event, Forecast, Learner
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
 from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import BELIEF_EVENTS
+from journeyman.learner.stopping import is_goal_reached
 from journeyman.problem import Problem
 from journeyman.registry import import_plugins
 from journeyman.study import store
@@ -155,11 +157,24 @@ class Study(LedgerView):
     posterior = _current(ActiveLearner.posterior)
     scores = _current(ActiveLearner.scores)
     apprentice = _current(ActiveLearner.apprentice)
-    certificate = _current(ActiveLearner.certificate)
-    confirmation = _current(ActiveLearner.confirmation)
     knowledge = _current(ActiveLearner.knowledge)
-    is_finished = _current(ActiveLearner.is_finished)
     history = _current(ActiveLearner.history)
+
+    def certificate(self, *, progress: bool = False) -> Certificate:
+        """Return what may be said about `apprentice()`; others can ask and tell meanwhile."""
+        return self._certifying("certificate")(progress)
+
+    def confirmation(self, *, progress: bool = False) -> Certificate:
+        """Return what a fresh, longer posterior says about `apprentice()`; others can ask and tell meanwhile."""
+        return self._certifying("confirmation")(progress)
+
+    def _certifying(self, name: str) -> Callable[[bool], Certificate]:
+        with self._lock:
+            return self._catch_up().certifying(name)
+
+    def is_finished(self) -> bool:
+        """Return whether the goal is reached; others can ask and tell meanwhile."""
+        return is_goal_reached(self)
 
     def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool = False) -> Forecast:
         """Return how many more answers it may take until the certificate holds; others can ask and tell meanwhile."""

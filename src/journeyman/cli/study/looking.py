@@ -39,7 +39,7 @@ def status(
 
 def belief_record(study: "Study") -> dict[str, Any]:
     """Return the certificate in short, how well the reward is known if that is the goal, and what is doubtful."""
-    certificate = study.certificate()
+    certificate = study.certificate(progress=sys.stderr.isatty())
     return {
         "certificate": certificate.status,
         "epsilon": certificate.epsilon,
@@ -105,8 +105,9 @@ def certify(file: StudyFile, threads: opt.Threads = None, as_json: opt.AsJson = 
     certificate.json[/].
     """
     with opened_to_look(file, threads) as study:
-        certificate = study.certificate()
-        confirmation = study.confirmation() if certificate.holds else None
+        is_shown = sys.stderr.isatty()
+        certificate = study.certificate(progress=is_shown)
+        confirmation = study.confirmation(progress=is_shown) if certificate.holds else None
         is_confirmed = confirmation is not None and confirmation.holds
         shown = certificate if confirmation is None else confirmation
     if as_json:
