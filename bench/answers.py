@@ -1,0 +1,156 @@
+"""What an expert's time costs: answers to a confirmed certificate, by the rule of 0.1.0 and by today's.
+
+Both ask the same expert, with the same noise, on the same instances; only the rules for asking and stopping differ. The
+rule of 0.1.0 certifies on the particles that it has, half of which choose the policy; today's draws samples until the
+claim is decided. Epsilon and delta are 0.1. A run that has no confirmed certificate after 150 answers counts as 150.
+
+Without options this prints what the committed table `bench/answers.jsonl` says. `--run` computes what is missing in it,
+on all cores, and can be stopped and continued at any time (hours in all; `--worlds` and `--seeds` for a part).
+
+"ratio" is the mean number of answers of 0.1.0 / of today, on 10x10 with independent terminals, with a 95 % interval
+from resampling instances in pairs. "certified_8x8" is the share of runs on 8x8, with independent terminals, that are
+certified within 150 answers.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from _measure import console, show
+
+# isort: split
+import numpy as np
+from scipy.stats import binomtest
+
+from journeyman.learner import ActiveLearner, simulate
+from journeyman.storage.jsonl import appended, read_lines
+from journeyman.storage.workers import run_each
+from journeyman.threads import default_num_threads
+from journeyman.worlds import make_world
+
+TABLE = Path(__file__).with_suffix(".jsonl")
+FORMAT = "journeyman-bench-answers-1"
+EPSILON, DELTA, LIMIT, NUM_SEEDS = 0.1, 0.1, 150, 16
+INDEPENDENT = {"terminals": "independent"}
+WORLDS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "10x10": ("random-10x10", INDEPENDENT, {}),
+    "8x8": ("random-8x8", INDEPENDENT, {}),
+    "jail": ("jail", {}, {}),
+    "8x8, trajectories of 5": ("random-8x8", INDEPENDENT, {"kind": "trajectory", "length": 5}),
+    "10x10, published": ("random-10x10", {}, {}),
+    "8x8, published": ("random-8x8", {}, {}),
+}
+RULES: dict[str, dict[str, Any]] = {"0.1.0": {"max_samples": 0}, "today": {}}
+
+
+def run_cell(world_name: str, rule: str, seed: int) -> dict[str, Any]:
+    """Let a learner ask until its certificate is confirmed, and say what that took and whether it was right."""
+    name, options, asking = WORLDS[world_name]
+    world = make_world(name, seed, **options)
+    begin = time.process_time()
+    learner = ActiveLearner(
+        world.problem, epsilon=EPSILON, delta=DELTA, seed=seed, num_threads=1, **asking, **RULES[rule]
+    )
+    result = simulate(learner, world.expert, LIMIT, progress=False)
+    return {
+        "world": world_name,
+        "rule": rule,
+        "seed": seed,
+        "answers": result.num_steps,
+        "is_certified": bool(result.is_finished),
+        "regret": round(world.regret(learner.apprentice()), 6),
+        "chance": round(result.certificate.p_hat, 6),
+        "bound": round(result.certificate.upper_bound, 6),
+        "samples": result.certificate.num_samples,
+        "cpu_seconds": round(time.process_time() - begin, 1),
+    }
+
+
+def continue_table(world_names: list[str], num_seeds: int, num_workers: int) -> None:
+    """Run what the table lacks, seed by seed, and add each run to it as it ends."""
+    header = {"format": FORMAT, "settings": {"epsilon": EPSILON, "delta": DELTA, "limit": LIMIT}}
+    with appended(TABLE, header, "settings") as (found, add):
+        done = {(row["world"], row["rule"], row["seed"]) for _, row in found.records}
+        cells = [(world, rule, seed) for seed in range(num_seeds) for world in world_names for rule in RULES]
+        missing = [cell for cell in cells if cell not in done]
+        console.print(f"{len(missing)} of {len(cells)} runs are missing")
+
+        def keep(row: dict[str, Any]) -> None:
+            add(row)
+            console.print(json.dumps(row))
+
+        run_each(run_cell, missing, keep, num_workers=num_workers)
+
+
+def paired(rows: list[dict[str, Any]], world: str) -> dict[str, Any] | None:
+    """Return what the table says of a world, for the seeds that both rules have been run on."""
+    by_rule = {
+        rule: {row["seed"]: row for row in rows if (row["world"], row["rule"]) == (world, rule)} for rule in RULES
+    }
+    seeds = sorted(set(by_rule["0.1.0"]) & set(by_rule["today"]))
+    if not seeds:
+        return None
+    answers = {rule: np.array([by_rule[rule][seed]["answers"] for seed in seeds], dtype=float) for rule in RULES}
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(len(seeds), size=(4000, len(seeds)))
+    ratios = answers["0.1.0"][drawn].mean(axis=1) / answers["today"][drawn].mean(axis=1)
+    summary: dict[str, Any] = {
+        "num_seeds": len(seeds),
+        "ratio": float(answers["0.1.0"].mean() / answers["today"].mean()),
+        "ratio_interval": [float(np.quantile(ratios, level)) for level in (0.025, 0.975)],
+    }
+    for rule in RULES:
+        certified = [by_rule[rule][seed] for seed in seeds if by_rule[rule][seed]["is_certified"]]
+        interval = binomtest(len(certified), len(seeds)).proportion_ci(method="exact")
+        summary[rule] = {
+            "mean_answers": float(answers[rule].mean()),
+            "certified": len(certified) / len(seeds),
+            "certified_interval": [float(interval.low), float(interval.high)],
+            "num_wrong": sum(row["regret"] >= EPSILON for row in certified),
+            "num_certified": len(certified),
+            "cpu_seconds": float(np.mean([by_rule[rule][seed]["cpu_seconds"] for seed in seeds])),
+        }
+    return summary
+
+
+def main() -> None:
+    """Print what the table says, after adding to it if that is wanted."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--run", action="store_true", help="compute what is missing in the table first")
+    parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=list(WORLDS), help="which to run")
+    parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help="instances of each to run")
+    parser.add_argument("--workers", type=int, default=default_num_threads(), help="runs at a time")
+    options = parser.parse_args()
+    if options.run:
+        continue_table(options.worlds, options.seeds, options.workers)
+    rows = [row for _, row in read_lines(TABLE, FORMAT).records]
+    found = {world: summary for world in WORLDS if (summary := paired(rows, world)) is not None}
+    table = [
+        (
+            world,
+            str(summary["num_seeds"]),
+            *(f"{summary[rule]['mean_answers']:.1f}" for rule in RULES),
+            "{:.2f} ({:.2f} to {:.2f})".format(summary["ratio"], *summary["ratio_interval"]),
+            *(f"{summary[rule]['certified']:.0%}" for rule in RULES),
+            *(f"{summary[rule]['num_wrong']} of {summary[rule]['num_certified']}" for rule in RULES),
+        )
+        for world, summary in found.items()
+    ]
+    columns = ["world", "runs", "0.1.0", "today", "ratio", "certified", "today", "wrong", "today"]
+    show(f"Answers to a confirmed certificate, at most {LIMIT}", columns, table)
+    eight = found.get("8x8")
+    result = {
+        "bench": "answers",
+        "ratio": found["10x10"]["ratio"] if "10x10" in found else None,
+        "ratio_interval": found["10x10"]["ratio_interval"] if "10x10" in found else None,
+        "certified_8x8": eight["today"]["certified"] if eight else None,
+        "certified_8x8_interval": eight["today"]["certified_interval"] if eight else None,
+        "worlds": found,
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
