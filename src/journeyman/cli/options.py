@@ -53,6 +53,10 @@ Kind = Annotated[str, typer.Option("--kind", metavar="KIND", help="state: one ac
 Length = Annotated[
     int | None, typer.Option("--length", metavar="L", help="Most steps of a trajectory; default: as the world says.")
 ]
+MaxSamples = Annotated[
+    int,
+    typer.Option("--max-samples", metavar="N", help="What a certificate may draw until it is decided; 0 draws none."),
+]
 Epsilon = Annotated[float, typer.Option("--epsilon", help="Regret that is too much, in units of the reward.")]
 Delta = Annotated[float, typer.Option("--delta", help="Chance of it that is acceptable.")]
 Scope = Annotated[

@@ -55,6 +55,7 @@ def new(
     epsilon: opt.Epsilon = 0.1,
     delta: opt.Delta = 0.1,
     scope: opt.Scope = "initial",
+    max_samples: opt.MaxSamples = 16_000,
     kind: opt.Kind = "state",
     length: Annotated[int | None, typer.Option(metavar="L", help="Most steps of a trajectory.")] = None,
     goal: opt.Goal = "policy",
@@ -75,7 +76,8 @@ def new(
     chosen: dict[str, Any] = dict(
         acquisition=acquisition, acquisition_options=opt.parse_scoring_options(acquisition_set),
         inference=inference, inference_options=opt.parse_settings(inference_set),
-        epsilon=epsilon, delta=delta, scope=scope, kind=kind, length=length, goal=goal, seed=seed,
+        epsilon=epsilon, delta=delta, scope=scope, max_samples=max_samples, kind=kind, length=length,
+        goal=goal, seed=seed,
     )  # fmt: skip
     with Study.create(file, opt.chosen_world(world, problem, world_set, seed).problem, **chosen) as study:
         record, made = {"file": str(file)} | study.overview().to_record(), study.problem
