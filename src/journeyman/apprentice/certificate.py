@@ -180,7 +180,7 @@ def certify_growing(
     Parameters
     ----------
     posteriors
-        Each has all samples of the last one and more; taken from while the claim is undecided.
+        Each has all samples of the last one and more; taken from while the claim is undecided and there are more.
     policy
         It must not have been chosen by looking at these samples.
     source
@@ -190,16 +190,18 @@ def certify_growing(
     """
     claim = checked_claim(epsilon, delta, confidence)
     chosen = Candidate(read_only(policy), source, checked_scope(scope))
+    look, found = 0, None
     for look, posterior in enumerate(posteriors, start=1):
         spent = claim._replace(confidence=1.0 - (1.0 - claim.confidence) / (look * (look + 1)))
         found = measured(sample_set(checked_posterior(posterior)), chosen, spent)
-        is_last = posterior.num_samples >= max_samples
         if report_fn is not None:
             words = f"{posterior.num_samples} samples: {percent(found.chance, 2)}, at most {percent(found.bound, 2)}"
             report_fn(min(1.0, posterior.num_samples / max_samples), words)
-        if found.is_decided(spent) or is_last:
-            return _certificate(found, chosen, claim, posterior.warnings, num_looks=look)
-    raise InputError("a certificate must have samples to rest on, got none. Give at least one posterior.")
+        if found.is_decided(spent) or posterior.num_samples >= max_samples:
+            break
+    if found is None:
+        raise InputError("a certificate must have samples to rest on, got none. Give at least one posterior.")
+    return _certificate(found, chosen, claim, found.samples.posterior.warnings, num_looks=look)
 
 
 def checked_claim(epsilon: float, delta: float, confidence: float) -> Claim:

@@ -28,9 +28,7 @@ from journeyman.types import BoolArray, FloatArray, IntArray
 
 MANY_CHAINS = 20  # from so many on, the spread between chains says more than what happens within them
 FEW_HITS = 20  # chains with an event, below which the spread between chains is that of luck
-COMMON = (
-    0.8  # quantile of regret beyond which an event is common enough to say how draws of a chain resemble each other
-)
+COMMON = 0.8  # quantile of regret beyond which draws are common enough to say how much those of a chain are alike
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError
 from journeyman.inference.diagnostics import Diagnostics, smc_warnings
 from journeyman.inference.general import make_target
-from journeyman.inference.particles import Moves, Particles, SMCSettings, move, rejuvenated, settle
+from journeyman.inference.particles import Moved, Moves, Particles, SMCSettings, move, rejuvenated, settle
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.weights import effective_size
 from journeyman.mdp import q_values, solve_batch
@@ -34,6 +34,7 @@ from journeyman.threads import resolve_num_threads
 from journeyman.types import AnyArray, FloatArray, IntArray
 
 Report = Callable[[float], None]
+MAX_DRAWN_ENTRIES = 50_000_000  # numbers that `draw_more` holds at once
 SPARE_PARTICLES = 1.5  # some ancestors of particles are doubles
 SNAPSHOT_ARRAYS = ("positions", "values", "policies", "moved_counts", "counts", "log_weights")
 SNAPSHOT_NUMBERS = ("num_stages", "moved_log_evidence", "seconds")
@@ -229,7 +230,7 @@ def from_snapshot(problem: Problem, snapshot: Snapshot, *, seed: int = 0, **sett
 
 
 def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None) -> Iterator[Posterior]:
-    """Yield posteriors that grow without end: all draws so far of chains that start from the particles.
+    """Yield posteriors that grow, as long as there is memory: all draws so far of chains that start from the particles.
 
     The chains are many and first move until they have forgotten where they started, so that they are nearly independent
     draws of the posterior. Each posterior has twice as many draws as the last one.
@@ -242,16 +243,24 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
     rng = np.random.default_rng(seed)
     target = source.with_counts(particles.counts)
     settled = settle(rng, particles, target, particles.log_weights, settings.num_chains, num_threads)
-    chains, num_gradients, parts = settled.chains, settled.num_gradients, []
-    num_moves = settings.chain_length
-    while True:
+    chains, num_gradients, num_moves = settled.chains, settled.num_gradients, settings.chain_length
+    parts: list[Moved] = []
+    num_entries = 0
+    while num_entries <= MAX_DRAWN_ENTRIES:
         moved = move(rng, chains, settled.step, settled.num_leapfrog, num_moves)
         chains, num_gradients = moved.chains, num_gradients + moved.num_gradients
         parts.append(moved)
         num_moves = sum(part.acceptance.shape[1] for part in parts)
         positions, values = (np.concatenate([part.kept[i] for part in parts], axis=1) for i in (0, 1))
-        acceptance = float(np.mean([part.acceptance.mean() for part in parts]))
         size = positions.shape[0] * positions.shape[1]
+        num_entries = 2 * (positions.size + values.size)  # of the next one
+        moves = particles.moves._replace(
+            acceptance=float(np.mean([part.acceptance.mean() for part in parts])),
+            start_correlation=settled.start_correlation,
+            num_divergences=int(sum((part.acceptance == 0.0).sum() for part in parts)),
+            distinct_ancestors=settled.num_ancestors,
+            num_rejuvenations=particles.moves.num_rejuvenations + 1,
+        )
         yield Posterior(
             problem=particles.problem,
             counts=np.rint(particles.counts).astype(np.int64),
@@ -262,8 +271,9 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
             diagnostics=Diagnostics(
                 seconds=time.perf_counter() - begin,
                 num_gradients=num_gradients,
-                acceptance=acceptance,
-                num_divergences=int(sum((part.acceptance == 0.0).sum() for part in parts)),
+                acceptance=moves.acceptance,
+                num_divergences=moves.num_divergences,
+                warnings=smc_warnings(size, settings.num_particles, moves, settings),
             ),
             log_evidence=particles.log_evidence,
             chains=positions.shape[:2],
