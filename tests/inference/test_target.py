@@ -7,6 +7,7 @@ from inference import twins
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.inference import kernels
+from journeyman.inference.general import GeneralTarget
 from journeyman.inference.nuts import pack
 from journeyman.inference.target import Target
 from journeyman.problem import Problem
@@ -224,3 +225,23 @@ def test_beta_must_be_positive_and_finite(beta):
     problem = problem_with_holes()
     with pytest.raises(InputError, match="beta must be positive and finite"):
         Problem(problem.mdp, problem.reward_model, problem.prior, beta)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("model_kind", "prior_kind"), [("per_state", "normal"), ("features", "uniform")])
+def test_a_wider_prior_changes_the_log_density_by_its_own(model_kind, prior_kind, engine):
+    for rng, problem, counts in cases(model_kind, prior_kind, 3):
+        target, tau = Target(problem, counts, engine=engine), 1.0 / 9.0
+        wide, z = target.with_precision(tau).with_counts(counts), rng.standard_normal(target.dimension)
+        (value, gradient), (other, other_gradient) = (one.log_density_and_gradient(z) for one in (target, wide))
+        expected = value + 0.5 * (1.0 - tau) * z @ z + 0.5 * target.dimension * np.log(tau)
+        assert other == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        np.testing.assert_allclose(other_gradient, gradient + (1.0 - tau) * z, rtol=1e-12, atol=1e-12)
+        packed_gradient = np.empty(target.dimension)
+        packed = kernels.log_density_gradient_packed(*pack(wide), z, packed_gradient)
+        assert packed + 0.5 * target.dimension * np.log(tau / (2 * np.pi)) == pytest.approx(other, rel=1e-12)
+        np.testing.assert_array_equal(packed_gradient, other_gradient)
+        general = GeneralTarget(problem, target.data).with_precision(tau)
+        found = general.with_counts(counts).log_density_and_gradient(z)
+        assert found[0] == pytest.approx(other, rel=1e-9, abs=1e-6)
+        np.testing.assert_allclose(found[1], other_gradient, rtol=1e-7, atol=1e-6)

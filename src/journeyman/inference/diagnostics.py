@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from journeyman.extras import require
+from journeyman.inference.surprise import Surprise
 from journeyman.types import BoolArray, FloatArray
 
 MIN_ESS_PER_CHAIN = 100  # below it R-hat and ESS themselves are unreliable (Vehtari et al. 2021)
@@ -122,3 +123,14 @@ def smc_warnings(particle_ess: float, num_particles: int, moves: Any, settings: 
             f"all particles come from {moves.distinct_ancestors} ancestors: means are noisy. Use more particles."
         )
     return tuple(warnings)
+
+
+def surprise_warnings(surprise: Surprise) -> tuple[str, ...]:
+    """Say that the answers are very improbable under everything that was found, if they are."""
+    if not surprise.is_large:
+        return ()
+    return (
+        f"the answers are very improbable under every reward that was found ({surprise}): either the expert does not "
+        "fit the model (beta is too high, or they have another goal), or a part of the posterior is missing. Try a "
+        "smaller beta, check the answers and the prior, or use more particles.",
+    )

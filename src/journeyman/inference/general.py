@@ -6,7 +6,7 @@ With theta = theta(z), optimal values V and policy pi of each point, and Q = r +
     dL/dV = discount P^T dL/dQ,           y = (I - discount P_pi)^-T dL/dV,
     dL/dr = dL/dQ, and y at (s, pi(s)),   dL/dz by the features and the prior's pull_back,
 
-and -z is added for N(z; 0, I). It does what `Target` does, exactly, and tens of times more slowly: for priors and
+and -precision z is added for N(z; 0, I / precision), with a precision of 1 but for searches. It does what `Target` does, exactly, and tens of times more slowly: for priors and
 experts that compiled code does not know.
 """
 
@@ -44,10 +44,12 @@ class GeneralTarget:
         With a continuous prior.
     data
         States with data and their counts, as for `Target`.
+    precision
+        Of the prior of z, as for `Target.with_precision`.
     """
 
-    def __init__(self, problem: Problem, data: Data) -> None:
-        self.problem, self.data = problem, data
+    def __init__(self, problem: Problem, data: Data, precision: float = 1.0) -> None:
+        self.problem, self.data, self.precision = problem, data, precision
         self.prior = continuous(problem.prior)
         mdp = problem.mdp
         self._rows: Any = mdp.transition_matrix
@@ -61,14 +63,18 @@ class GeneralTarget:
 
     def with_counts(self, counts: ArrayLike | Iterable[Demonstration], *, is_change: bool = False) -> "GeneralTarget":
         """Return the target of the same problem with other data; a change of counts may be negative."""
-        return GeneralTarget(self.problem, data_of(self.problem, counts, is_change=is_change))
+        return GeneralTarget(self.problem, data_of(self.problem, counts, is_change=is_change), self.precision)
+
+    def with_precision(self, precision: float) -> "GeneralTarget":
+        """Return the target with the prior N(0, I / precision) instead of N(0, I), and the same data."""
+        return GeneralTarget(self.problem, self.data, float(precision))
 
     def parameters(self, z: ArrayLike) -> FloatArray:
         """Return theta for points z."""
         return self.prior.from_unconstrained(z)
 
     def log_density_and_gradient(self, z: ArrayLike) -> tuple[float, FloatArray]:
-        """Return log p(D | theta(z)) + log N(z; 0, I) and its gradient in z."""
+        """Return log p(D | theta(z)) + log N(z; 0, I / precision) and its gradient in z."""
         point = np.ascontiguousarray(z, dtype=np.float64)
         if point.shape != (self.dimension,):
             raise InputError(f"z must have shape {(self.dimension,)}, got {point.shape}.")
@@ -90,12 +96,13 @@ class GeneralTarget:
         policies = None if start is None else start[1]
         solution = solve_batch(self.problem.mdp, rewards, initial_policy=policies, num_threads=num_threads)
         q, used = self._q(rewards, solution.values), self.data.counts != 0.0
-        log_density = self._log_likelihood(q, used) - 0.5 * (positions**2 + LOG_2PI).sum(axis=1)
+        log_density = self._log_likelihood(q, used) - 0.5 * (self.precision * positions**2 + LOG_2PI).sum(axis=1)
+        log_density += 0.5 * self.dimension * np.log(self.precision)
         slopes = np.where(np.isneginf(q), 0.0, self.problem.expert.pull_back(q, self.data.counts))
         by_reward = self._reward_gradient(slopes, solution.policy)
         by_theta = np.asarray((self._features.T @ by_reward.T).T)
         with np.errstate(all="ignore"):
-            gradient = np.asarray(self.prior.pull_back(positions, by_theta)) - positions
+            gradient = np.asarray(self.prior.pull_back(positions, by_theta)) - self.precision * positions
         log_density[is_bad], gradient[is_bad] = np.nan, np.nan
         return Evaluation(log_density, gradient, solution.values, solution.policy)
 

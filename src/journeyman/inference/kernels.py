@@ -4,9 +4,9 @@ Letters: S states, A actions, D parameters, K states with data. z is the point i
 r = offset + F u, V = B^-1 r_pi with B = I - discount P_pi for the optimal policy pi. Rows are discounted and split into
 what a state's actions share (common) and what each adds (extra): see `mdp.ordering`.
 
-    log density = sum over data of n(s, a) [beta Q(s, a) - logsumexp_b beta Q(s, b)] - |z|^2 / 2
+    log density = sum over data of n(s, a) [beta Q(s, a) - logsumexp_b beta Q(s, b)] - precision |z|^2 / 2
 
-up to a constant. On a region where pi is fixed, Q is linear in u, so the gradient is one adjoint solve with B^T.
+up to a constant; the precision is 1, or less while a search starts from a wider prior. On a region where pi is fixed, Q is linear in u, so the gradient is one adjoint solve with B^T.
 """
 
 import math
@@ -59,6 +59,7 @@ class Model(NamedTuple):
     beta: Any
     is_state_only: Any
     is_uniform: Any  # u = Phi(z), else u = z
+    precision: Any  # of the prior of z
 
 
 class Data(NamedTuple):
@@ -512,6 +513,10 @@ def set_gradient(model, work, z, gradient):
     for d in range(z.size):
         gradient[d] = gradient[d] * work.slope[d] - z[d]
         log_density -= 0.5 * z[d] * z[d]
+    if model.precision != 1.0:  # apart from the loop above, whose rounding must not change
+        for d in range(z.size):
+            gradient[d] += (1.0 - model.precision) * z[d]
+        log_density *= model.precision
     return log_density
 
 
@@ -771,6 +776,7 @@ def log_density_gradient_packed(header, ints, floats, next_states, available, z,
         floats[0],  # beta
         header[0] == 1,  # is_state_only
         header[1] == 1,  # is_uniform
+        floats[1],  # precision
     )
     data = Data(
         states,  # states

@@ -88,7 +88,7 @@ class Packed(NamedTuple):
 
 
 def pack(target: Target) -> Packed:
-    """Copy model, data and fresh memory into flat arrays; beta is the first of the floats."""
+    """Copy model, data and fresh memory into flat arrays; beta and the precision are the first of the floats."""
     model, work = target.model, target.new_work()
     parts = {"model": model, "data": target.data, "work": work}
 
@@ -97,7 +97,7 @@ def pack(target: Target) -> Packed:
         return np.cumsum([array.size for array in arrays]).tolist(), np.concatenate(arrays)
 
     int_offsets, ints = gather(INT_FIELDS, np.zeros(0, dtype=np.int64))
-    float_offsets, floats = gather(FLOAT_FIELDS, np.array([model.beta]))
+    float_offsets, floats = gather(FLOAT_FIELDS, np.array([model.beta, model.precision]))
     next_offsets, next_states = gather(NEXT_FIELDS, np.zeros(0, dtype=np.int32))
     flags = [int(model.is_state_only), int(model.is_uniform), int(work.inverse.size > 0)]
     header = np.array([*flags, *int_offsets, *float_offsets, *next_offsets], dtype=np.int64)

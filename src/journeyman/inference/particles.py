@@ -7,6 +7,7 @@ while single moves stay correlated. Then every state of the chains is kept.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from journeyman.checks import share, whole_number
 from journeyman.errors import InputError
 from journeyman.inference.general import GeneralTarget
+from journeyman.inference.surprise import Surprise, surprise_of
 from journeyman.inference.target import Target
 from journeyman.inference.weights import log_mean_exp, normalised, systematic_resample, widest_direction
 from journeyman.problem import Problem
@@ -95,7 +97,9 @@ class Particles:
     """State of the sampler: frozen, each update gives a new one.
 
     positions `[N, D]` are draws given `moved_counts`; log_weights `[N]` (not normalised) take them to `counts`. For a
-    Discrete prior (target None) the positions are the atoms, and their log weights include the prior.
+    Discrete prior (target None) the positions are the atoms, and their log weights include the prior. `precision` is
+    that of the prior that positions are draws of: 1, but within a search. `num_searched` is the number of answers at
+    the last search, 0 if there was none.
     """
 
     target: Target | GeneralTarget | None
@@ -112,6 +116,18 @@ class Particles:
     moved_log_evidence: float
     moves: Moves
     seconds: float = 0.0
+    precision: float = 1.0
+    num_searched: int = 0
+
+    @property
+    def theta(self) -> FloatArray:
+        """Parameters `[N, D]`."""
+        return self.positions if self.target is None else self.target.parameters(self.positions)
+
+    @cached_property
+    def surprise(self) -> Surprise:
+        """How improbable the answers are under these particles."""
+        return surprise_of(self.problem, self.counts, self.theta, self.values, self.weights)
 
     @property
     def log_evidence(self) -> float:
@@ -192,12 +208,19 @@ def settle(
     return Settled(chains, step, num_leapfrog, direction, start_correlation, num_ancestors, num_gradients)
 
 
-def rejuvenated(particles: Particles, log_weights: FloatArray, change: FloatArray, num_threads: int) -> Particles:
-    """Resample by `log_weights`, move at the moved counts plus `change`, and return equally weighted particles."""
+def rejuvenated(
+    particles: Particles, log_weights: FloatArray, change: FloatArray, num_threads: int, precision: float = 1.0
+) -> Particles:
+    """Resample by `log_weights`, move at the moved counts plus `change`, and return equally weighted particles.
+
+    `precision` is that of the prior which they move under.
+    """
     settings, source = particles.settings, particles.target
     assert source is not None
     moved_counts = np.maximum(particles.moved_counts + change, 0.0)
     target = source.with_counts(moved_counts)
+    if precision != particles.precision:
+        target = target.with_precision(precision)
     rng = np.random.default_rng([particles.seed, particles.num_stages])
     settled = settle(rng, particles, target, log_weights, settings.num_chains, num_threads)
     moved = move(rng, settled.chains, settled.step, settled.num_leapfrog, settings.chain_length)
@@ -225,6 +248,7 @@ def rejuvenated(particles: Particles, log_weights: FloatArray, change: FloatArra
         moved_counts=moved_counts,
         moved_log_evidence=particles.moved_log_evidence + log_mean_exp(log_weights),
         moves=moves,
+        precision=precision,
     )
 
 

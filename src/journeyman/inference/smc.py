@@ -7,6 +7,12 @@ chain of Hamiltonian moves that leave the new posterior invariant, and every sta
 equal weight. Where the answers are too surprising for one step, the change of counts is scaled down (a tempered
 likelihood is one with fractional counts) so that each stage keeps half of the effective sample size.
 
+Particles cannot find what the prior hardly ever proposes. When the answers are very improbable under all of them (see
+`surprise`), a *search* starts again from a prior three times as wide, and takes prior and answers together to the
+posterior by the same stages: at a part p of the way the precision of the prior is tau + p (1 - tau), tau = 1/9, and the
+counts are p times the counts. It is as exact as the other way, with the same log evidence, and reaches what lies far
+out in the prior; it costs more, so it is not the usual way.
+
 With a Discrete prior there is nothing to move: reweighting alone is exact.
 """
 
@@ -20,7 +26,7 @@ import numpy as np
 from journeyman.checks import check_options, whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError
-from journeyman.inference.diagnostics import Diagnostics, smc_warnings
+from journeyman.inference.diagnostics import Diagnostics, smc_warnings, surprise_warnings
 from journeyman.inference.general import make_target
 from journeyman.inference.particles import Moved, Moves, Particles, SMCSettings, move, rejuvenated, settle
 from journeyman.inference.posterior import Posterior
@@ -38,6 +44,11 @@ MAX_DRAWN_ENTRIES = 50_000_000  # numbers that `draw_more` holds at once
 SPARE_PARTICLES = 1.5  # some ancestors of particles are doubles
 SNAPSHOT_ARRAYS = ("positions", "values", "policies", "moved_counts", "counts", "log_weights")
 SNAPSHOT_NUMBERS = ("num_stages", "moved_log_evidence", "seconds")
+LATER_NUMBERS = {"num_searched": 0}  # with what they are in snapshots that have none
+WIDE_PRECISION = 1.0 / 9.0  # of the prior that a search starts from: three times as wide
+SEARCH_FACTOR = 4  # particles of a search, in units of the usual number
+SEARCH_GROWTH = 1.25  # of the number of answers before another search
+CLEARLY_LESS = 1.0  # log evidence, in nats
 
 
 class Snapshot(NamedTuple):
@@ -123,39 +134,111 @@ def advance(
     num_threads: int | None = None,
     report: Report | None = None,
 ) -> Particles:
-    """Return particles of the posterior given `counts` `[S, A]`, from those given any other counts."""
+    """Return particles of the posterior given `counts` `[S, A]`, from those given any other counts.
+
+    Where the answers are very surprising under them, and were not searched for since their number was less by a fifth,
+    what a search finds is taken, unless it has clearly less evidence.
+    """
     begin = time.perf_counter()
     num_threads = resolve_num_threads(num_threads)
     counts = np.asarray(counts, dtype=np.float64)
     if particles.target is None:
         log_weights = _atom_log_weights(particles, counts)
         return replace(particles, counts=counts, log_weights=log_weights, seconds=_since(begin, particles))
+    num_answers = int(np.rint(counts.sum()))
+    advanced = _tempered(particles, counts, num_threads, report)
+    advanced = replace(advanced, num_searched=min(advanced.num_searched, num_answers))
+    if num_answers >= SEARCH_GROWTH * advanced.num_searched and advanced.surprise.is_large:
+        advanced = replace(_better_found(advanced, num_threads), num_searched=num_answers)
+    return replace(advanced, seconds=_since(begin, particles))
+
+
+def _tempered(particles: Particles, counts: FloatArray, num_threads: int, report: Report | None = None) -> Particles:
+    """Take particles to the posterior given `counts`, in stages that each keep enough of the effective size."""
     settings = particles.settings
-    change = counts - particles.moved_counts
+    change, narrowing = counts - particles.moved_counts, 1.0 - particles.precision
     remaining = 1.0
-    log_weights = _log_likelihood(particles, change)
+    log_weights = _log_ratio(particles, change, narrowing)
     while effective_size(log_weights) < settings.ess_threshold * settings.num_particles:
         part = _stage_size(log_weights, settings.stage_ess * settings.num_particles)
-        particles = rejuvenated(particles, part * log_weights, part * change, num_threads)
+        precision = 1.0 if part == 1.0 else particles.precision + part * narrowing
+        particles = rejuvenated(particles, part * log_weights, part * change, num_threads, precision)
         remaining *= 1.0 - part
         change = counts - particles.moved_counts if part < 1.0 else np.zeros_like(counts)
-        log_weights = _log_likelihood(particles, change)
+        narrowing = 1.0 - particles.precision
+        log_weights = _log_ratio(particles, change, narrowing)
         if report is not None:
             report(1.0 - remaining)
     if report is not None:
         report(1.0)
-    return replace(particles, counts=counts, log_weights=log_weights, seconds=_since(begin, particles))
+    return replace(particles, counts=counts, log_weights=log_weights)
+
+
+def search(particles: Particles, *, num_threads: int | None = None) -> Particles:
+    """Return other particles of the same posterior, reached from a wide prior with more particles on the way.
+
+    The prior N(0, I / tau) of the start lacks the factor tau^(D / 2) of N(0, I), which the log evidence begins with.
+    """
+    num_threads = resolve_num_threads(num_threads)
+    target, problem, usual = particles.target, particles.problem, particles.settings
+    assert target is not None
+    num_particles = SEARCH_FACTOR * usual.num_particles
+    rng = np.random.default_rng([particles.seed, particles.num_stages])
+    positions = rng.standard_normal((num_particles, target.dimension)) / np.sqrt(WIDE_PRECISION)
+    rewards = problem.reward_model.reward(target.parameters(positions))
+    solution = solve_batch(problem.mdp, rewards, num_threads=num_threads)
+    zeros = np.zeros_like(particles.counts)
+    wide = replace(
+        particles,
+        target=target.with_counts(zeros).with_precision(WIDE_PRECISION),
+        settings=replace(usual, num_particles=num_particles),
+        num_stages=particles.num_stages + 1,
+        positions=positions,
+        values=solution.values,
+        policies=solution.policy,
+        moved_counts=zeros,
+        counts=zeros,
+        log_weights=np.zeros(num_particles),
+        moved_log_evidence=-0.5 * target.dimension * float(np.log(WIDE_PRECISION)),
+        moves=Moves(0.1, 10.0, num_gradients=particles.moves.num_gradients),
+        precision=WIDE_PRECISION,
+    )
+    found = _tempered(wide, particles.counts, num_threads)
+    change = particles.counts - found.moved_counts
+    last = rejuvenated(replace(found, settings=usual), found.log_weights, change, num_threads)
+    return replace(last, log_weights=np.zeros(len(last.positions)))
+
+
+def _better_found(particles: Particles, num_threads: int) -> Particles:
+    """Return what a search finds, unless it has clearly less evidence than the particles at hand.
+
+    It reaches more, so that it is taken where both seem to have the same. One that fails finds nothing: particles then
+    stay as surprised as they are, and say so.
+    """
+    try:
+        found = search(particles, num_threads=num_threads)
+    except InferenceError:
+        return particles
+    if found.log_evidence >= particles.log_evidence - CLEARLY_LESS:
+        return found
+    num_gradients = found.moves.num_gradients
+    return replace(
+        particles, num_stages=found.num_stages, moves=particles.moves._replace(num_gradients=num_gradients)
+    )
 
 
 def _since(begin: float, particles: Particles) -> float:
     return particles.seconds + time.perf_counter() - begin
 
 
-def _log_likelihood(particles: Particles, change: FloatArray) -> FloatArray:
-    """Return the log likelihood of a change of counts at the particles."""
+def _log_ratio(particles: Particles, change: FloatArray, narrowing: float) -> FloatArray:
+    """Return the log likelihood of a change of counts at the particles, and of a change of the prior's precision."""
     assert particles.target is not None
     target = particles.target.with_counts(change, is_change=True)
-    return _checked(target.log_likelihood(particles.positions, particles.values))
+    log_likelihood = target.log_likelihood(particles.positions, particles.values)
+    if narrowing != 0.0:
+        log_likelihood = log_likelihood - 0.5 * narrowing * (particles.positions**2).sum(axis=1)
+    return _checked(log_likelihood)
 
 
 def _atom_log_weights(particles: Particles, counts: FloatArray) -> FloatArray:
@@ -205,7 +288,8 @@ def longer_options(options: Mapping[str, Any], factor: int) -> dict[str, Any]:
 
 def to_snapshot(particles: Particles) -> Snapshot:
     """Return particles as plain data and arrays, bit by bit."""
-    facts = {name: getattr(particles, name) for name in SNAPSHOT_NUMBERS} | {"moves": particles.moves._asdict()}
+    names = (*SNAPSHOT_NUMBERS, *LATER_NUMBERS)
+    facts = {name: getattr(particles, name) for name in names} | {"moves": particles.moves._asdict()}
     return Snapshot(facts, {name: np.array(getattr(particles, name)) for name in SNAPSHOT_ARRAYS})
 
 
@@ -225,6 +309,7 @@ def from_snapshot(problem: Problem, snapshot: Snapshot, *, seed: int = 0, **sett
         seed=seed,
         moves=Moves(**snapshot.facts["moves"]),
         **{name: snapshot.facts[name] for name in SNAPSHOT_NUMBERS},
+        **{name: snapshot.facts.get(name, default) for name, default in LATER_NUMBERS.items()},
         **arrays,
     )
 
@@ -273,7 +358,10 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
                 num_gradients=num_gradients,
                 acceptance=moves.acceptance,
                 num_divergences=moves.num_divergences,
-                warnings=smc_warnings(size, settings.num_particles, moves, settings),
+                warnings=(
+                    *smc_warnings(size, settings.num_particles, moves, settings),
+                    *surprise_warnings(particles.surprise),
+                ),
             ),
             log_evidence=particles.log_evidence,
             chains=positions.shape[:2],
@@ -295,13 +383,15 @@ def posterior_of(particles: Particles) -> Posterior:
         distinct_ancestors=None if is_discrete else moves.distinct_ancestors,
         chain_length=particles.settings.chain_length if moves.num_rejuvenations else None,
         num_rejuvenations=moves.num_rejuvenations,
-        warnings=() if is_discrete else smc_warnings(ess, len(particles.positions), moves, particles.settings),
+        warnings=(
+            *(() if is_discrete else smc_warnings(ess, len(particles.positions), moves, particles.settings)),
+            *surprise_warnings(particles.surprise),
+        ),
     )
-    theta = particles.positions if particles.target is None else particles.target.parameters(particles.positions)
     return Posterior(
         problem=particles.problem,
         counts=np.rint(particles.counts).astype(np.int64),
-        theta=theta,
+        theta=particles.theta,
         weights=particles.weights,
         values=particles.values,
         method="smc",

@@ -94,6 +94,13 @@ class Target:
         other.data = data_of(self.problem, counts, is_change=is_change)
         return other
 
+    def with_precision(self, precision: float) -> "Target":
+        """Return the target with the prior N(0, I / precision) instead of N(0, I), and the same data."""
+        other = object.__new__(Target)
+        other.problem, other.data, other.is_dense = self.problem, self.data, self.is_dense
+        other.model = self.model._replace(precision=float(precision))
+        return other
+
     def new_work(self) -> Work:
         """Return fresh memory for one thread."""
         num_states, num_actions = self.model.available.shape
@@ -117,7 +124,7 @@ class Target:
         )
 
     def log_density_and_gradient(self, z: ArrayLike, work: Work | None = None) -> tuple[float, FloatArray]:
-        """Return log p(D | theta(z)) + log N(z; 0, I) and its gradient in z.
+        """Return log p(D | theta(z)) + log N(z; 0, I / precision) and its gradient in z; the precision is mostly 1.
 
         That is the log posterior density of z up to the evidence. Pass the `work` of the last call to start warm.
         """
@@ -126,7 +133,7 @@ class Target:
             raise InputError(f"z must have shape {(self.dimension,)}, got {point.shape}.")
         gradient = np.empty(self.dimension)
         value = self.gradient_fn(self.model, self.data, work or self.new_work(), point, gradient)
-        return value - 0.5 * self.dimension * LOG_2PI, gradient
+        return value + log_normaliser(self.dimension, self.model.precision), gradient
 
     def evaluate(
         self, positions: FloatArray, start: tuple[FloatArray, IntArray] | None = None, num_threads: int | None = 1
@@ -148,7 +155,7 @@ class Target:
             kernels.evaluate_many(self.gradient_fn, self.model, self.data, self.new_work(), *arrays)
 
         run_chunks(evaluate_part, num_points, resolve_num_threads(num_threads))
-        return Evaluation(log_density - 0.5 * self.dimension * LOG_2PI, gradient, values, policies)
+        return Evaluation(log_density + log_normaliser(self.dimension, self.model.precision), gradient, values, policies)
 
     def log_likelihood(self, positions: FloatArray, values: FloatArray) -> FloatArray:
         """Return the log likelihood `[N]` at points `[N, D]` whose optimal values `[N, S]` are known: no solving."""
@@ -207,6 +214,12 @@ class Target:
         return KeptMoves(kept, acceptance, int(counted.sum()))
 
 
+def log_normaliser(dimension: int, precision: float) -> float:
+    """Return log N(0; 0, I / precision) in that many dimensions."""
+    constant = -0.5 * dimension * LOG_2PI
+    return constant if precision == 1.0 else constant + 0.5 * dimension * float(np.log(precision))
+
+
 def _known_map(problem: Problem) -> AffineMap:
     """Return the prior's map, if compiled code knows it and the expert."""
     affine = trusted_affine_map(problem.prior)
@@ -237,6 +250,7 @@ def model_of(problem: Problem, affine: AffineMap) -> Model:
         beta=float(problem.beta),
         is_state_only=reward_model.is_state_only,
         is_uniform=affine.is_uniform,
+        precision=1.0,
     )
 
 
