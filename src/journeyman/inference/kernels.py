@@ -6,7 +6,8 @@ what a state's actions share (common) and what each adds (extra): see `mdp.order
 
     log density = sum over data of n(s, a) [beta Q(s, a) - logsumexp_b beta Q(s, b)] - precision |z|^2 / 2
 
-up to a constant; the precision is 1, or less while a search starts from a wider prior. On a region where pi is fixed, Q is linear in u, so the gradient is one adjoint solve with B^T.
+up to a constant; the precision is 1, or less while a search starts from a wider prior. On a region where pi is fixed,
+Q is linear in u, so the gradient is one adjoint solve with B^T.
 """
 
 import math

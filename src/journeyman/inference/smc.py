@@ -46,7 +46,8 @@ SNAPSHOT_ARRAYS = ("positions", "values", "policies", "moved_counts", "counts", 
 SNAPSHOT_NUMBERS = ("num_stages", "moved_log_evidence", "seconds")
 LATER_NUMBERS = {"num_searched": 0}  # with what they are in snapshots that have none
 WIDE_PRECISION = 1.0 / 9.0  # of the prior that a search starts from: three times as wide
-SEARCH_FACTOR = 4  # particles of a search, in units of the usual number
+SEARCH_FACTOR = 4  # particles of a search, in units of the usual number, if there are few parameters
+SEARCH_ENTRIES = 40_000  # particles of a search times parameters, but never fewer particles than usual
 SEARCH_GROWTH = 1.25  # of the number of answers before another search
 CLEARLY_LESS = 1.0  # log evidence, in nats
 
@@ -175,14 +176,16 @@ def _tempered(particles: Particles, counts: FloatArray, num_threads: int, report
 
 
 def search(particles: Particles, *, num_threads: int | None = None) -> Particles:
-    """Return other particles of the same posterior, reached from a wide prior with more particles on the way.
+    """Return other particles of the same posterior, reached from a wide prior.
 
+    There are more of them on the way, if few parameters make them cheap.
     The prior N(0, I / tau) of the start lacks the factor tau^(D / 2) of N(0, I), which the log evidence begins with.
     """
     num_threads = resolve_num_threads(num_threads)
     target, problem, usual = particles.target, particles.problem, particles.settings
     assert target is not None
-    num_particles = SEARCH_FACTOR * usual.num_particles
+    affordable = min(SEARCH_FACTOR * usual.num_particles, SEARCH_ENTRIES // target.dimension)
+    num_particles = max(usual.num_particles, affordable)
     rng = np.random.default_rng([particles.seed, particles.num_stages])
     positions = rng.standard_normal((num_particles, target.dimension)) / np.sqrt(WIDE_PRECISION)
     rewards = problem.reward_model.reward(target.parameters(positions))
@@ -222,9 +225,7 @@ def _better_found(particles: Particles, num_threads: int) -> Particles:
     if found.log_evidence >= particles.log_evidence - CLEARLY_LESS:
         return found
     num_gradients = found.moves.num_gradients
-    return replace(
-        particles, num_stages=found.num_stages, moves=particles.moves._replace(num_gradients=num_gradients)
-    )
+    return replace(particles, num_stages=found.num_stages, moves=particles.moves._replace(num_gradients=num_gradients))
 
 
 def _since(begin: float, particles: Particles) -> float:

@@ -155,7 +155,9 @@ class Target:
             kernels.evaluate_many(self.gradient_fn, self.model, self.data, self.new_work(), *arrays)
 
         run_chunks(evaluate_part, num_points, resolve_num_threads(num_threads))
-        return Evaluation(log_density + log_normaliser(self.dimension, self.model.precision), gradient, values, policies)
+        return Evaluation(
+            log_density + log_normaliser(self.dimension, self.model.precision), gradient, values, policies
+        )
 
     def log_likelihood(self, positions: FloatArray, values: FloatArray) -> FloatArray:
         """Return the log likelihood `[N]` at points `[N, D]` whose optimal values `[N, S]` are known: no solving."""
