@@ -6,8 +6,8 @@ With theta = theta(z), optimal values V and policy pi of each point, and Q = r +
     dL/dV = discount P^T dL/dQ,           y = (I - discount P_pi)^-T dL/dV,
     dL/dr = dL/dQ, and y at (s, pi(s)),   dL/dz by the features and the prior's pull_back,
 
-and -precision z is added for N(z; 0, I / precision), with a precision of 1 but for searches. It does what `Target` does,
-exactly, and tens of times more slowly: for priors and experts that compiled code does not know.
+and -precision z is added for N(z; 0, I / precision), with a precision of 1 but for searches. It does what `Target`
+does, exactly, and tens of times more slowly: for priors and experts that compiled code does not know.
 """
 
 from collections.abc import Iterable
