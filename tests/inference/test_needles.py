@@ -130,6 +130,7 @@ def assert_found(problem: Problem, settings, expected: float, log_evidence: floa
     assert np.mean(evidence) == pytest.approx(log_evidence, abs=8 * np.std(evidence, ddof=1) / 2 + 0.05)
 
 
+@pytest.mark.slow
 def test_a_needle_at_the_end_of_a_uniform_prior():
     problem = room(np.eye(1), Uniform(1, 3.0 - WIDTH, 3.0), **NARROW)
     expected, log_evidence = exact(lambda best: 1.0 / WIDTH, **NARROW, count=6, top=3.0)
@@ -180,6 +181,16 @@ def test_an_expert_who_does_not_fit_is_searched_for_seldom_and_warned_of():
     assert "very improbable" in warning and f"z = {particles.surprise.z:.1f}" in warning
     assert 3 <= len(searched) <= 1 + np.log(20) / np.log(1.25)
     assert next(smc.draw_more(particles, seed=0)).warnings == (warning,)
+
+
+def test_with_many_parameters_there_is_a_warning_and_no_search(monkeypatch):
+    monkeypatch.setattr(smc, "SEARCH_ENTRIES", 3 * NUM_PARTICLES - 1)
+    particles = smc.start(three_doors(), seed=1, num_particles=NUM_PARTICLES)
+    particles = smc.update(particles, [TO_ROOM] * 6)
+    assert particles.num_searched == 0
+    assert "very improbable" in smc.posterior_of(particles).warnings[-1]
+    monkeypatch.setattr(smc, "SEARCH_ENTRIES", 3 * NUM_PARTICLES)
+    assert smc.can_search(particles)
 
 
 def test_the_number_of_threads_does_not_matter():

@@ -46,8 +46,10 @@ SNAPSHOT_ARRAYS = ("positions", "values", "policies", "moved_counts", "counts", 
 SNAPSHOT_NUMBERS = ("num_stages", "moved_log_evidence", "seconds")
 LATER_NUMBERS = {"num_searched": 0}  # with what they are in snapshots that have none
 WIDE_PRECISION = 1.0 / 9.0  # of the prior that a search starts from: three times as wide
-SEARCH_FACTOR = 4  # particles of a search, in units of the usual number, if there are few parameters
-SEARCH_ENTRIES = 40_000  # particles of a search times parameters, but never fewer particles than usual
+SEARCH_FACTOR = 4  # particles of a search, in units of the usual number, at most
+SEARCH_ENTRIES = (
+    40_000  # particles of a search times parameters, at most: where the usual number has more, there is none
+)
 SEARCH_GROWTH = 1.25  # of the number of answers before another search
 CLEARLY_LESS = 1.0  # log evidence, in nats
 
@@ -138,7 +140,7 @@ def advance(
     """Return particles of the posterior given `counts` `[S, A]`, from those given any other counts.
 
     Where the answers are very surprising under them, and were not searched for since their number was less by a fifth,
-    what a search finds is taken, unless it has clearly less evidence.
+    what a search finds is taken, unless it has clearly less evidence; with many parameters there is no search.
     """
     begin = time.perf_counter()
     num_threads = resolve_num_threads(num_threads)
@@ -149,7 +151,8 @@ def advance(
     num_answers = int(np.rint(counts.sum()))
     advanced = _tempered(particles, counts, num_threads, report)
     advanced = replace(advanced, num_searched=min(advanced.num_searched, num_answers))
-    if num_answers >= SEARCH_GROWTH * advanced.num_searched and advanced.surprise.is_large:
+    is_due = num_answers >= SEARCH_GROWTH * advanced.num_searched and can_search(advanced)
+    if is_due and advanced.surprise.is_large:
         advanced = replace(_better_found(advanced, num_threads), num_searched=num_answers)
     return replace(advanced, seconds=_since(begin, particles))
 
@@ -175,6 +178,12 @@ def _tempered(particles: Particles, counts: FloatArray, num_threads: int, report
     return replace(particles, counts=counts, log_weights=log_weights)
 
 
+def can_search(particles: Particles) -> bool:
+    """Return whether a search is worth its time: with many parameters it takes minutes, and finds little."""
+    assert particles.target is not None
+    return particles.settings.num_particles * particles.target.dimension <= SEARCH_ENTRIES
+
+
 def search(particles: Particles, *, num_threads: int | None = None) -> Particles:
     """Return other particles of the same posterior, reached from a wide prior.
 
@@ -185,7 +194,7 @@ def search(particles: Particles, *, num_threads: int | None = None) -> Particles
     target, problem, usual = particles.target, particles.problem, particles.settings
     assert target is not None
     affordable = min(SEARCH_FACTOR * usual.num_particles, SEARCH_ENTRIES // target.dimension)
-    num_particles = max(usual.num_particles, affordable)
+    num_particles = max(usual.num_particles, affordable)  # fewer would be no search
     rng = np.random.default_rng([particles.seed, particles.num_stages])
     positions = rng.standard_normal((num_particles, target.dimension)) / np.sqrt(WIDE_PRECISION)
     rewards = problem.reward_model.reward(target.parameters(positions))
