@@ -107,3 +107,12 @@ def test_a_built_in_name_wins_over_an_entry_point(monkeypatch):
     point = EntryPoint("one", "os:getpid", "journeyman.numbers")
     monkeypatch.setattr(registry, "entry_points", lambda group: [point])
     assert numbers().find("one") == 1 and list(numbers()) == ["one", "two"]
+
+
+def test_a_module_that_raises_is_named_with_its_error(monkeypatch, tmp_path):
+    (tmp_path / "broken_plugin_for_journeyman.py").write_text("raise RuntimeError('out of paint')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv(PLUGINS, "broken_plugin_for_journeyman")
+    monkeypatch.setattr(registry, "_imported", set())
+    with pytest.raises(InputError, match=r"which raises RuntimeError: out of paint\. Fix it, or leave it out"):
+        list(numbers())

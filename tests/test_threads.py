@@ -79,3 +79,9 @@ def test_one_thread_holds_while_any_block_needs_it():
     assert {pool["num_threads"] for pool in threadpool_info()} == {1}
     second.__exit__(None, None, None)
     assert [pool["num_threads"] for pool in threadpool_info()] == numpy_before
+
+
+def test_absurdly_many_threads_are_no_more_than_there_is_work():
+    done = []
+    run_chunks(done.extend, 5, 10**23)
+    assert sorted(done) == list(range(5))

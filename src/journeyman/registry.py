@@ -40,7 +40,7 @@ class Registry(Mapping[str, T], Generic[T]):
     entries
         What the package brings.
     complaint_fn
-        complaint_fn(entry) says what else is wrong with an entry from outside and how to mend it, as in "must have
+        complaint_fn(entry) says what else is wrong with an entry from outside and how to fix it, as in "must have
         wheels, got none. Add some."; None if nothing is.
     """
 
@@ -136,7 +136,7 @@ def _loaded(point: EntryPoint) -> Any:
         package = f"package {point.dist.name}" if point.dist is not None else "an installed package"
         raise InputError(
             f"entry point {point.name!r} of {point.group} must name what can be imported, got {point.value!r} from "
-            f"{package}: {type(error).__name__}: {error}. Mend or uninstall that package."
+            f"{package}: {type(error).__name__}: {error}. Fix or uninstall that package."
         ) from error
 
 
@@ -149,8 +149,13 @@ def import_plugins() -> None:
         try:
             import_module(module)
         except ModuleNotFoundError as error:
-            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-                raise
+            missing = f" ({error})" if error.name is not None and not f"{module}.".startswith(f"{error.name}.") else ""
             raise InputError(
-                f"{PLUGINS} must name modules that can be imported, got {module!r}. Check its name and PYTHONPATH."
+                f"{PLUGINS} must name modules that can be imported, got {module!r}{missing}. "
+                "Check its name and PYTHONPATH."
             ) from None
+        except Exception as error:  # the module is not ours, and may raise anything
+            raise InputError(
+                f"{PLUGINS} must name modules that can be imported, got {module!r}, which raises "
+                f"{type(error).__name__}: {error}. Fix it, or leave it out."
+            ) from error

@@ -39,6 +39,7 @@ def run_chunks(work_fn: Callable[[range], None], total: int, num_threads: int, c
     With `chunk_size`, parts have about that size and are handed out as threads become free, which
     evens out work of uneven length.
     """
+    num_threads = max(1, min(num_threads, total))
     num_parts = num_threads if chunk_size <= 0 else max(num_threads, -(-total // chunk_size))
     parts: Sequence[range] = chunks(total, num_parts)
     if num_threads == 1 or len(parts) <= 1:

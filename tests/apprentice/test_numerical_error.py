@@ -294,3 +294,30 @@ def test_failures_are_never_hidden_by_an_error():
     assert found.error.min() > 0.1
     assert found.is_failing.all()
     assert (regrets(posterior, policy) == 0.0).all()  # nothing that can be told from rounding
+
+
+@pytest.mark.parametrize("method", ["smc", "enumerate"])
+def test_atoms_whose_weights_are_rounding_are_refused(method):
+    """Answers where both actions are worth exactly the same tell nothing; a huge shared constant makes them seem to."""
+    num_states, discount = 9, 0.9
+    dense = np.zeros((num_states, 2, num_states))
+    for s, a, t in [(0, 0, 1), (0, 1, 2), (5, 0, 6), (5, 1, 7)]:
+        dense[s, a, t] = 1.0
+    for s, t in [(1, 3), (2, 4), (3, 8), (4, 8), (6, 8), (7, 8), (8, 8)]:
+        dense[s, :, t] = 1.0
+    mdp = FiniteMDP.from_dense(dense, layout="SAS", discount=discount, initial=np.eye(num_states)[5])
+    features = np.zeros((num_states, 2))
+    features[:, 0] = 1.0
+    features[6, 1], features[7, 1] = 1.0, -1.0
+    first, second = 0.8518573736056136, 0.6501974188352687
+    offset = np.zeros(num_states)
+    offset[[1, 3, 2]] = first, second, first + discount * second
+    demonstrations = [Demonstration.annotation(0, 0)] * 100
+    statuses = []
+    for constant in (0.0, 1e10):
+        atoms = [[constant + 0.2742069569533242, 10.0], [constant + 0.7277308459741773, -10.0]]
+        problem = Problem(mdp, LinearFeatures(features, mdp, offset=offset), Discrete(atoms, [0.5, 0.5]), 1e6)
+        posterior = infer(problem, demonstrations, method)
+        posterior = replace(posterior, diagnostics=replace(posterior.diagnostics, warnings=()))
+        statuses.append(certify(posterior, 1.0, 0.1).status)
+    assert statuses == ["fails", "refused"]

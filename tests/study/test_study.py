@@ -7,6 +7,7 @@ from study.tiny import SETTINGS, answer_one, answer_to, tiny_problem
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, StudyError, UnsupportedError
+from journeyman.inference import INFERENCE
 from journeyman.learner import ActiveLearner
 from journeyman.study import Study
 from journeyman.study.study import SNAPSHOT_EVERY
@@ -217,3 +218,19 @@ def test_a_closed_study_is_one_file(study, path):
     answer_one(study)
     study.close()
     assert [entry.name for entry in path.parent.iterdir()] == ["a.study"]
+
+
+@pytest.mark.parametrize("inference", ["enumerate", "smc"])
+def test_its_history_has_the_numbers_of_every_step_as_a_learner_has(tmp_path, inference):
+    """Also with a method that computes each posterior from nothing: only steps that are replayed lack theirs."""
+    world = make_world("jail", 3)
+    options = {"inference": inference, "seed": 1, "inference_options": INFERENCE[inference].test_options}
+    learner = ActiveLearner(world.problem, **options)
+    with Study.create(tmp_path / "a.study", world.problem, **options) as study:
+        for one in (learner, study):
+            for _ in range(3):
+                query = one.ask()
+                one.tell(query, world.expert.demonstrate(query))
+        chances = [[step.failure_chance for step in one.history()] for one in (learner, study)]
+    assert len(chances[0]) == 4 and None not in chances[0]
+    assert chances[0] == chances[1]

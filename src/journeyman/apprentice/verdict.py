@@ -95,7 +95,8 @@ def refusal_of(posterior: Posterior, estimate: Estimate, claim: Claim, doubts: t
             f"{estimate.numerical_error:.2g}, which comes from values of up to {np.abs(posterior.values).max():.2g}"
         )
         advice.append(f"use an epsilon of at least {MIN_ACCURACY * estimate.numerical_error:.2g}; {EVEN_REWARDS}")
-    if size is not None and estimate.likelihood_error > MAX_LIKELIHOOD_ERROR:
+    surely = estimate.chance * float(np.exp(-2.0 * estimate.likelihood_error))  # of atoms: at least, whatever the error
+    if estimate.likelihood_error > MAX_LIKELIHOOD_ERROR and (size is not None or surely <= claim.delta):
         reasons.append(
             "the log likelihood of the answers has a numerical error of up to "
             f"{estimate.likelihood_error:.2g} nats, with values of up to {np.abs(posterior.values).max():.2g}"

@@ -78,7 +78,7 @@ def introduce(console: "Console") -> None:
     console.print(
         f"An expert knows what mud, water and lava cost in the world '{WORLD}'; two learners ask in turns what the "
         f"expert would do. Each wants a policy whose expected return is less than {EPSILON:g} below the best, with a "
-        f"chance of at least {100 * (1 - DELTA):.0f} %. The first run compiles for some ten seconds.\n"
+        f"chance of at least {100 * (1 - DELTA):.0f} %. The very first run compiles for some ten seconds.\n"
     )
 
 

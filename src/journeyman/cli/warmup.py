@@ -78,7 +78,7 @@ def solve_worlds() -> None:
         mdp = make_world(name, 0, **options).problem.mdp
         rewards = np.random.default_rng(0).standard_normal((8, mdp.num_states))
         for method in ("direct", "sweeps"):
-            solution = solve_batch(mdp, rewards, method=method)
+            solution = solve_batch(mdp, rewards, method=method, num_threads=1)  # in this thread, which Ctrl-C ends
         evaluate_policy(mdp, solution.policy[0], rewards[0])
 
 

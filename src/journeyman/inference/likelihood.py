@@ -31,7 +31,7 @@ def log_likelihood_error(
 
     For a Boltzmann expert each action's moves by at most 2 beta times that; for another, to first order, by its slopes.
     """
-    if isinstance(problem.expert, Boltzmann):
+    if type(problem.expert) is Boltzmann:  # a subclass may be steeper
         return 2.0 * problem.expert.beta * float(counts.sum()) * value_error
     slopes = np.zeros(len(values))
     for s, q in _q_of_states_with_data(problem, counts, rewards, values):

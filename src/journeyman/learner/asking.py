@@ -8,12 +8,26 @@ from typing import Any
 import numpy as np
 
 from journeyman.acquisition import Scores, choose_batch, score
+from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.ledger import Ledger
 from journeyman.learner.records import Event, Query, question_text
 from journeyman.learner.settings import ASK, LearnerSettings
 from journeyman.problem import Problem
+
+MAX_BATCH = 1000
+
+
+def checked_batch(k: int) -> int:
+    """Return the number of queries to choose at once, if it is one."""
+    k = whole_number(k, "the number of queries in a batch", 1, "One at a time tells most per answer.")
+    if k > MAX_BATCH:
+        raise InputError(
+            f"the number of queries in a batch must be at most {MAX_BATCH}, got {k}. Ask for more when these are "
+            "answered: the answers change what is worth asking."
+        )
+    return k
 
 
 @dataclass(frozen=True)

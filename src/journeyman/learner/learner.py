@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 
 from journeyman.acquisition import RewardKnowledge, Scores
 from journeyman.apprentice import APPRENTICES, Certificate
-from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
-from journeyman.learner.asking import ask_event, choose, rate
+from journeyman.learner.asking import ask_event, checked_batch, choose, rate
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
 from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
@@ -180,7 +179,7 @@ class ActiveLearner(LedgerView):
 
     def propose_ask(self, k: int = 1) -> Event:
         """Choose queries and return the event that asks them, without applying it."""
-        k = whole_number(k, "k", 1, "It is the number of queries.")
+        k = checked_batch(k)
         begin, ledger = time.perf_counter(), self.ledger
         chosen = choose(
             self.posterior(),

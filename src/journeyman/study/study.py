@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from journeyman.apprentice import Certificate
-from journeyman.checks import check_options, whole_number
+from journeyman.checks import check_options
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, StudyError
 from journeyman.learner import ActiveLearner, AnswerId, Event, Forecast, Learner, LearnerSettings, Query
+from journeyman.learner.asking import checked_batch
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
 from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import BELIEF_EVENTS
@@ -105,7 +106,7 @@ class Study(LedgerView):
 
     def ask_batch(self, k: int) -> tuple[Query, ...]:
         """Return `k` queries that tell most together, for experts who answer several at once."""
-        k = whole_number(k, "k", 1, "It is the number of queries.")
+        k = checked_batch(k)
         with self._lock:
             self._log.check_writable()
             for _ in range(PATIENCE):  # scoring takes time: others may write meanwhile
@@ -254,12 +255,11 @@ class Study(LedgerView):
 
     def _catch_up_with(self, events: list[Event]) -> ActiveLearner:
         learner = self._learner if self._learner is not None else self._restore(events)
-        missing = events[len(learner.events) :]
-        if len(missing) > 1 and self.settings.method.incremental is None:  # compute the last posterior only
-            learner = self._replay(events, learner.snapshot())
-        else:
-            for event in missing:
-                learner.apply(event)
+        changes = [event.number for event in events[len(learner.events) :] if event.name in BELIEF_EVENTS]
+        if len(changes) > 1 and self.settings.method.incremental is None:  # compute the last posterior only
+            learner = self._replay(events[: changes[-1]], learner.snapshot())
+        for event in events[len(learner.events) :]:
+            learner.apply(event)
         self._learner = learner
         return learner
 

@@ -83,6 +83,8 @@ def print_status(file: Path, record: dict[str, Any]) -> None:
             f"{belief['failure_chance']:.3g}, at most {belief['upper_bound']:.3g} (limit {belief['delta']:g}). "
             f"Expected regret {belief['expected_regret']:.3g}."
         )
+        if belief["certificate"] != "holds":
+            typer.echo(f"How many more answers it may take: journeyman study forecast {file}")
         if belief["reward"] is not None:
             known = belief["reward"]
             words = "known well enough" if known["is_known"] else "not known well enough yet"
