@@ -96,7 +96,9 @@ def answered(problem: Problem, count: int, seed: int, num_threads: int = 1):
     return smc.advance(particles, problem.counts([TO_ROOM] * count), num_threads=num_threads)
 
 
-@pytest.mark.parametrize(("count", "lowest", "highest"), [(5, 0.2, 0.5), (6, 0.75, 0.85)])
+@pytest.mark.parametrize(
+    ("count", "lowest", "highest"), [pytest.param(5, 0.2, 0.5, marks=pytest.mark.slow), (6, 0.75, 0.85)]
+)
 def test_particles_find_a_needle(count, lowest, highest):
     expected, log_evidence = exact(best_of_three, **THREE_DOORS, count=count, top=12.0)
     assert lowest < expected < highest
@@ -228,7 +230,7 @@ def test_a_search_agrees_with_enumeration_on_the_jail():
     assert (np.abs(np.mean(runs, axis=0) - expected) <= 6 * standard_error + floor).all()
 
 
-@pytest.mark.parametrize("count", [5, 6])
+@pytest.mark.parametrize("count", [5, pytest.param(6, marks=pytest.mark.slow)])
 def test_a_learner_never_says_that_its_certificate_holds(count):
     """Whatever it hands out: the exit fails by the integral, a door fails if another one is the best, as likely."""
     expected, _ = exact(best_of_three, **THREE_DOORS, count=count, top=12.0)
