@@ -8,6 +8,7 @@ It holds only if an upper confidence bound of that chance, from an honest effect
 """
 
 import json
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from journeyman.apprentice.effective_size import (
     sample_set,
     upper_bound,
 )
+from journeyman.apprentice.looks import FUTILE, Budget, chance_to_hold, look_confidence
 from journeyman.apprentice.policies import APPRENTICES, checked_epsilon
 from journeyman.apprentice.regret import Failures, StateContribution, checked_scope, failures_of, top_states_of
 from journeyman.apprentice.sensitivity import ExpertSensitivity, expert_sensitivity
@@ -52,7 +54,8 @@ class Certificate:
     the samples cannot support any claim. p_hat: estimated chance of failure; upper_bound: of that chance, at
     `confidence`; effective_size: how many independent samples it is worth (None if the posterior is exact), and
     effective_size_source: what limits it; num_looks: how often it was looked whether the samples were enough, where
-    they were drawn until they were (see `certify_growing`). numerical_error: guaranteed error of every regret, in units
+    they were drawn until they were (see `certify_growing`), ended_by: what ended that, one of `ENDINGS`, or "" where
+    nothing was drawn, and max_seconds: its limit, if any. numerical_error: guaranteed error of every regret, in units
     of the reward; regrets that it may keep below epsilon count as failures. mean_regret and regret_quantiles (level,
     value): of the regret from the initial states, or from the worst state. top_states: where the regret comes from.
     sensitivity: p_hat under other experts. reasons: why it does not hold; advice: what would help; assumptions: what
@@ -70,6 +73,8 @@ class Certificate:
     effective_size_source: str
     num_samples: int
     num_looks: int
+    ended_by: str
+    max_seconds: float | None
     numerical_error: float
     policy: AnyArray = field(repr=False)
     policy_source: str
@@ -156,7 +161,7 @@ def certify(
         first, samples = split
         policy = choice.policy_fn(first.posterior, claim.epsilon)
     chosen = Candidate(read_only(policy), source, scope)
-    return _certificate(measured(samples, chosen, claim), chosen, claim, doubts, num_looks=1)
+    return _certificate(measured(samples, chosen, claim), chosen, claim, doubts, Drawing())
 
 
 def certify_growing(
@@ -169,39 +174,73 @@ def certify_growing(
     confidence: float = 0.95,
     scope: str = "initial",
     max_samples: int,
+    max_seconds: float | None = None,
     report_fn: Callable[[float, str], None] | None = None,
 ) -> Certificate:
-    """Certify a policy on samples that grow until the claim is decided, or there are `max_samples`.
+    """Certify a policy on samples that grow until the claim is decided, or the budget is used.
 
-    A claim is decided when the upper bound of the chance of failure is at most delta, or its lower bound is above.
-    Looking again and again would make an ordinary bound too low too often. So the error is spent over the looks: of
-    1 - confidence, look k may spend 1 / (k (k + 1)), which adds up to all of it however many looks there are.
+    A claim is decided when the upper bound of the chance of failure is at most delta, or its lower bound is above, both
+    at the confidence of `look_confidence`, so that looking often does not make them err more often. Drawing ends before
+    that if what is left of `max_samples` would make the claim hold with a chance below FUTILE (see `chance_to_hold`),
+    or if the samples themselves are doubtful.
 
     Parameters
     ----------
     posteriors
-        Each has all samples of the last one and more; taken from while the claim is undecided and there are more.
+        Each has all samples of the last one and as many more; taken from while the claim is undecided.
     policy
         It must not have been chosen by looking at these samples.
     source
         How it was chosen, in a word.
+    max_samples
+        No more are drawn when there are so many.
+    max_seconds
+        No look begins that would probably end later than so many seconds on the clock. What is decided does not depend
+        on it; whether it is decided does, so leave it out where results must be the same on every machine.
     report_fn
         Told after each look which part of the samples is there, and what is known.
     """
     claim = checked_claim(epsilon, delta, confidence)
     chosen = Candidate(read_only(policy), source, checked_scope(scope))
-    look, found = 0, None
+    budget = Budget.checked(max_samples, max_seconds)
+    look, found, ended_by = 0, None, ""
+    begin = before = time.perf_counter()
     for look, posterior in enumerate(posteriors, start=1):
-        spent = claim._replace(confidence=1.0 - (1.0 - claim.confidence) / (look * (look + 1)))
+        spent = claim._replace(confidence=look_confidence(claim.confidence, look))
         found = measured(sample_set(checked_posterior(posterior)), chosen, spent)
         if report_fn is not None:
             words = f"{posterior.num_samples} samples: {percent(found.chance, 2)}, at most {percent(found.bound, 2)}"
             report_fn(min(1.0, posterior.num_samples / max_samples), words)
-        if found.is_decided(spent) or posterior.num_samples >= max_samples:
+        now = time.perf_counter()
+        ended_by = _ended_by(found, spent, claim, budget, look, now - begin, now - before)
+        if ended_by:
             break
+        before = now
     if found is None:
         raise InputError("a certificate must have samples to rest on, got none. Give at least one posterior.")
-    return _certificate(found, chosen, claim, found.samples.posterior.warnings, num_looks=look)
+    drawing = Drawing(look, ended_by or "exhaustion", budget.max_seconds)
+    return _certificate(found, chosen, claim, found.samples.posterior.warnings, drawing)
+
+
+def _ended_by(
+    found: "Measured", spent: Claim, claim: Claim, budget: Budget, look: int, seconds: float, last_seconds: float
+) -> str:
+    """Return which of `ENDINGS` ends the drawing after a look; "" if there is to be another one."""
+    posterior = found.samples.posterior
+    if found.is_decided(spent):
+        return "decision"
+    if posterior.warnings:
+        return "doubt"
+    if posterior.num_samples >= budget.max_samples:
+        return "max_samples"
+    assert found.size is not None  # what is exact is decided
+    hope = chance_to_hold(
+        found.chance, found.size, posterior.num_samples, look, budget.max_samples,
+        delta=claim.delta, confidence=claim.confidence,
+    )  # fmt: skip
+    if hope < FUTILE:
+        return "futility"
+    return "max_seconds" if budget.is_out_of_time(look, seconds, last_seconds) else ""
 
 
 def checked_claim(epsilon: float, delta: float, confidence: float) -> Claim:
@@ -219,6 +258,14 @@ class Candidate(NamedTuple):
     policy: AnyArray
     source: str
     scope: str
+
+
+class Drawing(NamedTuple):
+    """How samples were drawn for a certificate: the looks at them, which of `ENDINGS` ended it, and its limit."""
+
+    num_looks: int = 1
+    ended_by: str = ""
+    max_seconds: float | None = None
 
 
 class Measured(NamedTuple):
@@ -255,7 +302,7 @@ def measured(samples: SampleSet, candidate: Candidate, claim: Claim) -> Measured
 
 
 def _certificate(
-    found: Measured, candidate: Candidate, claim: Claim, doubts: tuple[str, ...], num_looks: int
+    found: Measured, candidate: Candidate, claim: Claim, doubts: tuple[str, ...], drawing: Drawing
 ) -> Certificate:
     posterior, failures = found.samples.posterior, found.failures
     top_states = top_states_of(posterior, candidate.policy, claim.epsilon, candidate.scope)
@@ -265,7 +312,7 @@ def _certificate(
     )
     error = float(failures.error.max())
     estimate = Estimate(found.chance, found.bound, found.size, error, found.doubt)
-    verdict = verdict_of(posterior, failures.regret, top_states, estimate, claim, doubts)
+    verdict = verdict_of(posterior, failures.regret, top_states, estimate, claim, doubts, drawing.ended_by)
     return Certificate(
         status=verdict.status,
         **claim._asdict(),
@@ -275,7 +322,7 @@ def _certificate(
         effective_size=found.size,
         effective_size_source=found.size_source,
         num_samples=posterior.num_samples,
-        num_looks=num_looks,
+        **drawing._asdict(),
         numerical_error=error,
         policy=candidate.policy,
         policy_source=candidate.source,

@@ -3,6 +3,7 @@
 import textwrap
 from typing import TYPE_CHECKING
 
+from journeyman.apprentice.looks import ending_words
 from journeyman.wording import percent
 
 if TYPE_CHECKING:
@@ -54,10 +55,10 @@ def number_sentences(certificate: "Certificate") -> list[str]:
         f"The limit is {percent(c.delta, 3)}."
     ]
     if c.effective_size is not None:
-        looks = f", drawn until this was decided, in {c.num_looks} looks" if c.num_looks > 1 else ""
+        drawn = ending_words(c.ended_by, c.num_looks, c.max_seconds)
         lines.append(
             f"This rests on {c.num_samples} samples, worth {c.effective_size:.0f} independent ones "
-            f"(limited by {c.effective_size_source}){looks}."
+            f"(limited by {c.effective_size_source}){drawn}."
         )
     where = "the initial states" if c.scope == "initial" else "the worst state"
     parts = ", ".join(f"{value:.3g} in {percent(level, 3)}" for level, value in c.regret_quantiles)

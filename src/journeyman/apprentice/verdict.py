@@ -57,29 +57,35 @@ def verdict_of(
     estimate: Estimate,
     claim: Claim,
     doubts: tuple[str, ...],
+    ended_by: str = "",
 ) -> Verdict:
-    """Return the verdict on a claim, given regrets `[M]`, the states behind them, an estimate, and doubts if any."""
+    """Return the verdict on a claim.
+
+    Given are regrets `[M]`, the states behind them, an estimate, doubts if any, and what ended the drawing of samples.
+    """
     refusal = refusal_of(posterior, estimate, claim, doubts)
     if refusal is not None:
         return refusal
     if estimate.bound <= claim.delta:
         return Verdict("holds")
     if estimate.size is not None and estimate.chance <= claim.delta:
-        return _undecided(estimate.chance, estimate.bound, estimate.size, claim)
+        return _undecided(estimate.chance, estimate.bound, estimate.size, claim, ended_by)
     chance, limit = percent(estimate.chance, 3), percent(claim.delta, 3)
     reason = f"the estimated chance of failure, {chance}, is above the limit of {limit}"
     return Verdict("fails", (reason,), failure_advice(posterior, regret, top_states, claim))
 
 
-def _undecided(chance: float, bound: float, size: float, claim: Claim) -> Verdict:
+def _undecided(chance: float, bound: float, size: float, claim: Claim, ended_by: str) -> Verdict:
     reason = (
         f"the estimated chance of failure, {percent(chance, 3)}, is within the limit of {percent(claim.delta, 3)}, but "
         f"with {size:.0f} effective samples it could be up to {percent(bound, 3)}"
     )
     needed = size_needed(chance, claim.delta, claim.confidence)
     if needed <= MAX_FACTOR * size:
-        factor = int(np.ceil(needed / size))
-        advice = f"draw about {factor} times as many samples, or ask for more demonstrations"
+        factor = max(2, int(np.ceil(needed / size)))
+        more = "give it more time (max_seconds)" if ended_by == "max_seconds" else "raise max_samples"
+        how = f": {more}" if ended_by else ""
+        advice = f"draw about {factor} times as many samples{how}; or ask for more demonstrations"
     else:
         advice = "ask for more demonstrations: the chance is too near the limit to be told from it by sampling"
     return Verdict("undecided", (reason,), (advice,))

@@ -57,6 +57,14 @@ MaxSamples = Annotated[
     int,
     typer.Option("--max-samples", metavar="N", help="What a certificate may draw until it is decided; 0 draws none."),
 ]
+MaxSeconds = Annotated[
+    float,
+    typer.Option(
+        "--max-seconds", metavar="S",
+        help="How long a certificate may draw, a confirmation twice that; 0: as long as its samples take, which gives "
+        "the same verdict on every machine.",
+    ),
+]  # fmt: skip
 Epsilon = Annotated[float, typer.Option("--epsilon", help="Regret that is too much, in units of the reward.")]
 Delta = Annotated[float, typer.Option("--delta", help="Chance of it that is acceptable.")]
 Scope = Annotated[

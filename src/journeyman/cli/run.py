@@ -31,6 +31,7 @@ def run(
     delta: opt.Delta = 0.1,
     scope: opt.Scope = "initial",
     max_samples: opt.MaxSamples = 16_000,
+    max_seconds: opt.MaxSeconds = 0.0,
     goal: opt.Goal = "policy",
     seed: Annotated[int, typer.Option(help="Of the world, of the expert's noise, and of the learner.")] = 0,
     world_set: opt.WorldOptions = None,
@@ -83,7 +84,7 @@ def run(
     folder = made_folder(out, "a run")
     with (folder / HISTORY).open("a", encoding="utf-8") as file:
         lock(file, out, "a run")
-        with opened_run(folder, instance.problem, chosen, threads) as study:
+        with opened_run(folder, instance.problem, chosen, threads, max_seconds or None) as study:
             try:
                 result = resume_run(study, instance, folder, steps, batch, stop=stop)
             except KeyboardInterrupt:
@@ -99,19 +100,26 @@ def run(
                 print_result(result, record, out, ending(result, steps, stop=stop))
 
 
-def opened_run(folder: Path, problem: "Problem", settings: "LearnerSettings", num_threads: int | None) -> "Study":
+def opened_run(
+    folder: Path,
+    problem: "Problem",
+    settings: "LearnerSettings",
+    num_threads: int | None,
+    max_seconds: float | None = None,
+) -> "Study":
     """Return the study of a run: a new one, or the one that is there if it is of the same run."""
     from journeyman.study import Study
 
     path = folder / STUDY
+    limits: dict[str, Any] = {"num_threads": num_threads, "max_seconds": max_seconds}
     if not path.exists():
         if (folder / "events.jsonl").exists():
             raise InputError(
                 f"a run must be resumed by the version that began it, got one of version 0.1 in {str(folder)!r}. "
                 "Choose another folder."
             )
-        return Study.create(path, problem, num_threads=num_threads, **dict(settings.to_record()))
-    study = Study.open(path, num_threads=num_threads)
+        return Study.create(path, problem, **limits, **settings.to_record())
+    study = Study.open(path, **limits)
     try:
         check_same(study, problem, settings, folder)
     except InputError:

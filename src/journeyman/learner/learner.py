@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from journeyman.acquisition import RewardKnowledge, Scores
 from journeyman.apprentice import APPRENTICES, Certificate
+from journeyman.apprentice.looks import checked_seconds
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.asking import ask_event, checked_batch, choose, rate
@@ -51,6 +52,10 @@ class ActiveLearner(LedgerView):
         As in `LearnerSettings`.
     num_threads
         Default: all cores of this process. Nothing but time depends on it.
+    max_seconds
+        How long a certificate may draw samples, on the clock, besides `max_samples`; a confirmation takes
+        `confirmation_factor` times that. Default: no limit. No question depends on it, but whether a claim could be
+        decided does: leave it out where results must be the same on every machine.
     """
 
     def __init__(
@@ -76,6 +81,7 @@ class ActiveLearner(LedgerView):
         costs: ArrayLike | None = None,
         seed: int = 0,
         num_threads: int | None = None,
+        max_seconds: float | None = None,
     ) -> None:
         settings = LearnerSettings.for_problem(
             problem,
@@ -98,22 +104,30 @@ class ActiveLearner(LedgerView):
             costs=costs,
             seed=seed,
         )
-        self._begin(problem, settings, num_threads)
+        self._begin(problem, settings, num_threads, max_seconds)
 
-    def _begin(self, problem: Problem, settings: LearnerSettings, num_threads: int | None) -> None:
+    def _begin(
+        self, problem: Problem, settings: LearnerSettings, num_threads: int | None, max_seconds: float | None
+    ) -> None:
         settings.check_problem(problem)
         resolve_num_threads(num_threads)
         self.problem, self.settings, self.num_threads = problem, settings, num_threads
+        self.max_seconds = checked_seconds(max_seconds)
         self._state = State(problem, settings, Ledger(problem))
         self._cache: dict[str, tuple[int, Any]] = {}
 
     @classmethod
     def from_settings(
-        cls, problem: Problem, settings: LearnerSettings, *, num_threads: int | None = None
+        cls,
+        problem: Problem,
+        settings: LearnerSettings,
+        *,
+        num_threads: int | None = None,
+        max_seconds: float | None = None,
     ) -> "ActiveLearner":
         """Return a new learner with given settings."""
         learner = cls.__new__(cls)
-        learner._begin(problem, settings, num_threads)
+        learner._begin(problem, settings, num_threads, max_seconds)
         return learner
 
     def __repr__(self) -> str:
@@ -248,7 +262,8 @@ class ActiveLearner(LedgerView):
         policy, belief, number = self.apprentice(), self._state.belief, self._state.last_change
         certify_fn = {"certificate": certificate_of, "confirmation": confirmation_of}[name]
         assert belief is not None  # the apprentice comes from it
-        arguments = belief, self.settings, policy, tuple(self.ledger.answers.values()), self.num_threads
+        answers, limits = tuple(self.ledger.answers.values()), (self.num_threads, self.max_seconds)
+        arguments = belief, self.settings, policy, answers, *limits
         return lambda progress: self._computed(name, number, lambda: certify_fn(*arguments, progress))
 
     def knowledge(self) -> RewardKnowledge:
@@ -323,6 +338,7 @@ class ActiveLearner(LedgerView):
         snapshot: Mapping[str, Any] | None = None,
         *,
         num_threads: int | None = None,
+        max_seconds: float | None = None,
     ) -> "ActiveLearner":
         """Return the learner that these events made.
 
@@ -330,7 +346,7 @@ class ActiveLearner(LedgerView):
         snapshot (all of them without one) update the posterior again. Methods other than SMC compute the last posterior
         only; the entropy and regret of replayed steps are then missing in `history`.
         """
-        learner = cls.from_settings(problem, settings, num_threads=num_threads)
+        learner = cls.from_settings(problem, settings, num_threads=num_threads, max_seconds=max_seconds)
         learner._state = replay(problem, settings, events, snapshot, num_threads)
         return learner
 

@@ -41,6 +41,7 @@ def certificate_of(
     policy: IntArray,
     demonstrations: Iterable[Demonstration],
     num_threads: int | None,
+    max_seconds: float | None = None,
     progress: bool = False,
 ) -> Certificate:
     """Certify the policy that we hand out, on samples drawn for that until the claim is decided.
@@ -56,7 +57,7 @@ def certificate_of(
     growing = growing_posteriors(belief, settings, demonstrations, seed, num_threads)
     if growing is None:
         return certify(posterior, **claimed, apprentice=settings.apprentice)
-    return _decided(growing, settings, policy, settings.max_samples, "Certifying", progress)
+    return _decided(growing, settings, policy, 1, max_seconds, "Certifying", progress)
 
 
 def confirmation_of(
@@ -65,6 +66,7 @@ def confirmation_of(
     policy: IntArray,
     demonstrations: Iterable[Demonstration],
     num_threads: int | None,
+    max_seconds: float | None = None,
     progress: bool = False,
 ) -> Certificate:
     """Certify the policy that we hand out on a posterior computed from nothing, with another seed and for longer.
@@ -79,7 +81,7 @@ def confirmation_of(
         fresh = updated_belief(problem, settings, fresh, belief.event_number, listed, num_threads)
     growing = growing_posteriors(fresh, settings, listed, seed, num_threads)
     if growing is not None and (fresh is belief or not fresh.posterior.warnings):
-        return _decided(growing, settings, policy, factor * settings.max_samples, "Confirming", progress)
+        return _decided(growing, settings, policy, factor, max_seconds, "Confirming", progress)
     options = settings.method.longer_fn(settings.sized_options, factor)
     posterior = infer(problem, listed, settings.inference, seed=seed, num_threads=num_threads, **options)
     return certify(posterior, **_claim(settings), policy=policy)
@@ -94,13 +96,16 @@ def _decided(
     runs: Iterable[Posterior],
     settings: LearnerSettings,
     policy: IntArray,
-    max_samples: int,
+    factor: int,
+    max_seconds: float | None,
     title: str,
     progress: bool,
 ) -> Certificate:
     with progress_bar(title, is_shown=progress) as report:
         return certify_growing(
-            runs, **_claim(settings), policy=policy, source=settings.apprentice, max_samples=max_samples,
+            runs, **_claim(settings), policy=policy, source=settings.apprentice,
+            max_samples=factor * settings.max_samples,
+            max_seconds=None if max_seconds is None else factor * max_seconds,
             report_fn=report,
         )  # fmt: skip
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from journeyman.apprentice import Certificate
+from journeyman.apprentice.looks import checked_seconds
 from journeyman.checks import check_options
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, StudyError
@@ -57,21 +58,35 @@ class Study(LedgerView):
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, path: Path, *, num_threads: int | None, is_read_only: bool
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        *,
+        num_threads: int | None,
+        is_read_only: bool,
+        max_seconds: float | None = None,
     ) -> None:
         import_plugins()  # a module that is not found is no damage to the study
         with explain_errors(path, is_reading=True):
             self.problem: Problem = store.read_problem(connection)
             self.settings: LearnerSettings = store.read_settings(connection)
-        self.path, self.num_threads = path, num_threads
+        self.path, self.num_threads, self.max_seconds = path, num_threads, checked_seconds(max_seconds)
         self._connection, self._lock = connection, threading.RLock()
         self._log = EventLog(connection, path, self.problem, is_read_only=is_read_only)
         self._learner: ActiveLearner | None = None
         self._num_kept = 0  # events behind the newest snapshot that we know of
 
     @classmethod
-    def create(cls, path: str | Path, problem: Problem, *, num_threads: int | None = None, **settings: Any) -> "Study":
-        """Make a new study file; settings as in `LearnerSettings`. Refuses a file that exists."""
+    def create(
+        cls,
+        path: str | Path,
+        problem: Problem,
+        *,
+        num_threads: int | None = None,
+        max_seconds: float | None = None,
+        **settings: Any,
+    ) -> "Study":
+        """Make a new study file, with settings as in `LearnerSettings`. Refuses a file that exists."""
         path = Path(path)
         check_options(settings, LearnerSettings.__dataclass_fields__, "a study")
         given = {name: value for name, value in settings.items() if value is not None}
@@ -81,7 +96,7 @@ class Study(LedgerView):
         try:
             with transaction(connection, path):
                 store.write_problem(connection, problem, chosen)
-            return cls(connection, path, num_threads=num_threads, is_read_only=False)
+            return cls(connection, path, num_threads=num_threads, max_seconds=max_seconds, is_read_only=False)
         except BaseException:
             connection.close()
             for suffix in ("", "-journal"):
@@ -89,11 +104,21 @@ class Study(LedgerView):
             raise
 
     @classmethod
-    def open(cls, path: str | Path, *, num_threads: int | None = None, read_only: bool = False) -> "Study":
-        """Open a study file; with `read_only` nothing is written to it, and asking and telling are refused."""
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        num_threads: int | None = None,
+        max_seconds: float | None = None,
+        read_only: bool = False,
+    ) -> "Study":
+        """Open a study file; with `read_only` nothing is written to it, and asking and telling are refused.
+
+        `num_threads` and `max_seconds` are as in `ActiveLearner`, and not kept in the file.
+        """
         connection = open_file(Path(path), is_read_only=read_only)
         try:
-            return cls(connection, Path(path), num_threads=num_threads, is_read_only=read_only)
+            return cls(connection, Path(path), num_threads=num_threads, max_seconds=max_seconds, is_read_only=read_only)
         except BaseException:
             connection.close()
             raise
@@ -277,7 +302,9 @@ class Study(LedgerView):
         return self._replay(events, None)
 
     def _replay(self, events: list[Event], snapshot: dict[str, Any] | None) -> ActiveLearner:
-        return ActiveLearner.restore(self.problem, self.settings, events, snapshot, num_threads=self.num_threads)
+        return ActiveLearner.restore(
+            self.problem, self.settings, events, snapshot, num_threads=self.num_threads, max_seconds=self.max_seconds
+        )
 
 
 LEARNERS: tuple[type[Learner], ...] = (ActiveLearner, Study)  # the type checker proves that both are

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from journeyman.study import Study
 
 NOT_HELD = 3  # exit code
+PATIENCE = 10.0  # seconds that somebody who looks may wait for a certificate
 
 
 @opt.add_command(app)
 def status(
     file: StudyFile,
     quick: Annotated[bool, typer.Option("--quick", help="Count only; no inference.")] = False,
+    max_seconds: opt.MaxSeconds = PATIENCE,
     threads: opt.Threads = None,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -29,7 +31,7 @@ def status(
     Examples: [bold]journeyman study status my.study[/]; for scripts: [bold]journeyman study status my.study --quick
     --json[/].
     """
-    with opened_to_look(file, threads) as study:
+    with opened_to_look(file, threads, max_seconds) as study:
         record = study.overview().to_record() | {"belief": None if quick else belief_record(study)}
     if as_json:
         opt.print_json(record)
@@ -97,16 +99,23 @@ def print_status(file: Path, record: dict[str, Any]) -> None:
 
 
 @opt.add_command(app)
-def certify(file: StudyFile, threads: opt.Threads = None, as_json: opt.AsJson = False) -> None:
+def certify(
+    file: StudyFile,
+    max_seconds: opt.MaxSeconds = PATIENCE,
+    threads: opt.Threads = None,
+    as_json: opt.AsJson = False,
+) -> None:
     """Say whether the policy is good enough, in words, and what that rests on.
 
     If the certificate holds, it is confirmed once on a fresh, longer posterior, since it may hold the first time by
-    luck. Exit code 0 if it holds and is confirmed, 3 if not.
+    luck. Where it stays undecided within --max-seconds, more seconds may spare the expert an answer. Exit code 0 if it
+    holds and is confirmed, 3 if not.
 
-    Example: [bold]journeyman study certify my.study[/]; in a script: [bold]journeyman study certify my.study --json >
+    Example: [bold]journeyman study certify my.study[/]; with more time: [bold]journeyman study certify my.study
+    --max-seconds 120[/]; in a script: [bold]journeyman study certify my.study --max-seconds 0 --json >
     certificate.json[/].
     """
-    with opened_to_look(file, threads) as study:
+    with opened_to_look(file, threads, max_seconds) as study:
         is_shown = sys.stderr.isatty()
         certificate = study.certificate(progress=is_shown)
         confirmation = study.confirmation(progress=is_shown) if certificate.holds else None
@@ -156,6 +165,7 @@ def report(
     forecast: Annotated[
         int, typer.Option(metavar="N", help="Also say how many more answers it may take, from N simulations (minutes).")
     ] = 0,
+    max_seconds: opt.MaxSeconds = PATIENCE,
     threads: opt.Threads = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the numbers as JSON; write a page only if --out is given.")
@@ -176,7 +186,7 @@ def report(
     from journeyman.study import Study
 
     page = checked_page_path(file.with_suffix(".html") if out is None else out)  # before the work, not after it
-    with Study.open(file, num_threads=threads, read_only=True) as study:
+    with Study.open(file, num_threads=threads, max_seconds=max_seconds or None, read_only=True) as study:
         found = study.forecast(num_runs=forecast, progress=sys.stderr.isatty()) if forecast else None
         summary = summarise_learning(study.learner(), title or file.stem, forecast=found)
     if not as_json or out is not None:

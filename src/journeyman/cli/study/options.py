@@ -27,11 +27,11 @@ StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study, such
 Annotator = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answered, unless the data say so.")]
 
 
-def opened_to_look(file: Path, num_threads: int | None = None) -> "Study":
+def opened_to_look(file: Path, num_threads: int | None = None, max_seconds: float = 0.0) -> "Study":
     """Open a study that will not be changed.
 
     It is opened for writing where that is allowed, so that a posterior which had to be computed is kept; a study that
-    is write-protected, lies in such a folder, or has several names, is only read.
+    is write-protected, lies in such a folder, or has several names, is only read. A limit of 0 seconds is none.
     """
     from journeyman.study import Study
     from journeyman.study.database import several_names
@@ -39,7 +39,7 @@ def opened_to_look(file: Path, num_threads: int | None = None) -> "Study":
     is_protected = file.is_file() and (
         not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)) or several_names(file) is not None
     )
-    return Study.open(file, num_threads=num_threads, read_only=is_protected)
+    return Study.open(file, num_threads=num_threads, max_seconds=max_seconds or None, read_only=is_protected)
 
 
 @opt.add_command(app)
