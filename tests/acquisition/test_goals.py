@@ -15,8 +15,8 @@ def test_each_goal_has_its_function():
 
 
 def test_looking_ahead_is_for_annotations_on_problems_of_moderate_size():
-    assert default_acquisition("policy", "state", 100) == "regret_pac"
-    assert default_acquisition("policy", "state", 150) == "regret_pac"
+    assert default_acquisition("policy", "state", 100) == "failure_chance"
+    assert default_acquisition("policy", "state", 150) == "failure_chance"
     assert default_acquisition("policy", "state", 151) == "pac_eig"
     assert {"regret_pac", "pac_eig", "reward_eig"} <= set(ACQUISITIONS)
 

@@ -101,7 +101,7 @@ def test_costs_must_be_a_list(costs):
 @pytest.mark.parametrize(
     ("given", "name"),
     [
-        ({}, "regret_pac"),
+        ({}, "failure_chance"),
         ({"acquisition": "random"}, "random"),
         ({"goal": "reward"}, "reward_eig"),
         ({"kind": "trajectory", "length": 3}, "pac_eig"),

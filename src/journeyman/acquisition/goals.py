@@ -16,14 +16,14 @@ MAX_LOOKAHEAD_STATES = 150  # looking ahead takes a tenth of a second there, and
 def default_acquisition(goal: str, query: str = "state", num_states: int | None = None) -> str:
     """Return the acquisition function for a goal: "policy" (a certified apprentice) or "reward" (to know it).
 
-    For a policy it is `regret_pac` where that beats `pac_eig` on the same instances and is quick enough: single
-    annotations, up to 150 states (docs/reproduction/which-function.md). Without a size it is `pac_eig`.
+    For a policy it is `failure_chance` where that needs fewer answers to a certificate (bench/answers.py) and is quick
+    enough: single annotations, up to 150 states. Without a size it is `pac_eig`.
     """
     one_of(goal, GOALS, "goal", "The usual is 'policy'.")
     if goal == "reward":
         return "reward_eig"
     is_quick = num_states is not None and num_states <= MAX_LOOKAHEAD_STATES
-    return "regret_pac" if query == "state" and is_quick else "pac_eig"
+    return "failure_chance" if query == "state" and is_quick else "pac_eig"
 
 
 @dataclass(frozen=True, eq=False)

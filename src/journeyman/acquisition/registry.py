@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from journeyman.acquisition import entropy, information, lookahead, pac, regret
+from journeyman.acquisition import entropy, failure, information, lookahead, pac, regret
 from journeyman.acquisition.scores import Rating, ScoringContext, checked_rating
 from journeyman.checks import check_options, one_of
 from journeyman.experts import KINDS
@@ -107,6 +107,9 @@ ACQUISITIONS: Registry[Acquisition] = Registry(
         ),
         "regret_pac": Acquisition(
             "expected_regret, and pac_eig where no single answer helps", lookahead.rate_regret_pac, "reward"
+        ),
+        "failure_chance": Acquisition(
+            "how much answers lower the chance of a regret of epsilon or more", failure.rate_failure_chance
         ),
     },
 )

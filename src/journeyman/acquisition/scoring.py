@@ -42,7 +42,8 @@ def score(
     kind, length
         "state": one action; "trajectory": up to `length` actions.
     epsilon
-        Regret that is too much, in units of the reward; only `pac_eig`, `ir_eig` and `regret_pac` look at it.
+        Regret that is too much, in units of the reward; only `pac_eig`, `ir_eig`, `regret_pac` and
+        `failure_chance` look at it.
     costs
         `[S]` cost of a query at each state, positive; scores are then per unit of cost.
     seed, num_histories

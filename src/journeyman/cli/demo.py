@@ -21,8 +21,8 @@ QUICK_PARTICLES, USUAL_PARTICLES = 600, 1000
 NEXT_STEPS = (
     "journeyman demo --seed 1",
     "journeyman worlds show jail --seed 4",
-    "journeyman scores random-10x10 --acquisition regret_pac --demonstrations 20 --ask best",
-    "journeyman run --world random-8x8 --acquisition regret_pac --steps 40 --out runs/first",
+    "journeyman scores random-10x10 --acquisition failure_chance --demonstrations 20 --ask best",
+    "journeyman run --world random-8x8 --acquisition failure_chance --steps 40 --out runs/first",
     "journeyman init my-problem",
     "journeyman study --help",
 )

@@ -44,7 +44,8 @@ def scores(
     reward_eig --kind trajectory --length 8[/] rates whole trajectories. [bold]journeyman scores random-8x8
     --acquisition-set components=joint --acquisition-set edges=0,1 --acquisition-set occupancy=false[/] is the formula
     as printed in the paper. Functions: random, action_entropy, policy_entropy, active_var, reward_eig, pac_eig,
-    regret_eig, ir_eig, expected_regret, optimal_action_value, regret_pac, and those that plugins bring.
+    regret_eig, ir_eig, expected_regret, optimal_action_value, regret_pac, failure_chance, and those that
+    plugins bring.
     """
     from journeyman.acquisition import score
     from journeyman.acquisition.registry import check_acquisition_options

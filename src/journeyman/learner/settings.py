@@ -33,8 +33,8 @@ class LearnerSettings:
     Parameters
     ----------
     acquisition, acquisition_options
-        A key of `ACQUISITIONS` and its options. Default: "reward_eig" for a reward; for a policy "regret_pac" or
-        "pac_eig", as suits the problem (see `for_problem`).
+        A key of `ACQUISITIONS` and its options. Default: "reward_eig" for a reward; for a policy
+        "failure_chance" or "pac_eig", as suits the problem (see `for_problem`).
     inference, inference_options
         A key of `INFERENCE` and its options.
     epsilon, delta, confidence, scope

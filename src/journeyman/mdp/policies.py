@@ -20,6 +20,8 @@ from journeyman.types import FloatArray, IntArray
 
 MAX_FACTORISED_STATES = 20_000
 LINEAR_TOLERANCE = 1e-9
+MAX_STACKED_STATES = 400
+STACKED_ENTRIES = 1_000_000  # of the linear systems that are solved at once
 
 
 def checked_policies(mdp: FiniteMDP, policies: ArrayLike) -> IntArray:
@@ -117,6 +119,24 @@ def occupancy(mdp: FiniteMDP, policy: ArrayLike, initial: ArrayLike | None = Non
     rho = mdp.initial if initial is None else checked_initial(initial, mdp.num_states)
     matrix = policy_matrix(mdp, action_probabilities(mdp, policy))
     return np.asarray(solve_linear(matrix.T.tocsr(), rho[None])[0])
+
+
+def occupancies(mdp: FiniteMDP, policies: IntArray) -> FloatArray:
+    """Return the discounted visits `[U, S]` of many deterministic policies `[U, S]`, as `occupancy` does for one.
+
+    With few states their linear systems are solved as dense ones, many at a time, which is quicker than to set up
+    sparse ones.
+    """
+    if mdp.num_states > MAX_STACKED_STATES:
+        return np.stack([occupancy(mdp, policy) for policy in policies])
+    dense = mdp.transition_matrix.toarray().reshape(mdp.num_states, mdp.num_actions, mdp.num_states)
+    own, found = np.arange(mdp.num_states), np.empty(policies.shape)
+    size = max(1, STACKED_ENTRIES // mdp.num_states**2)
+    for first in range(0, len(policies), size):
+        part = slice(first, first + size)
+        systems = np.eye(mdp.num_states) - mdp.discount * dense[own, policies[part]].transpose(0, 2, 1)
+        found[part] = np.linalg.solve(systems, mdp.initial[:, None])[:, :, 0]
+    return found
 
 
 def solve_linear(matrix: Any, right_sides: FloatArray) -> FloatArray:

@@ -1,0 +1,191 @@
+"""`failure_chance` against plain loops over answers, policies and samples, and what must hold of it in any case."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from acquisition.exact import averaged_score, likelihoods, reweighted, small_posterior, trajectories
+
+from journeyman.acquisition import score
+from journeyman.acquisition.failure import MIN_MASS, candidate_policies, candidate_regrets
+from journeyman.acquisition.scoring import checked_context
+from journeyman.apprentice import expected_return, most_likely_optimal, regrets
+from journeyman.errors import InputError
+from journeyman.inference import infer
+from journeyman.mdp import occupancy, solve
+from journeyman.mdp.policies import occupancies
+from journeyman.worlds import make_world
+
+ROUNDING = 1e-9
+NUM_ERRORS = 5  # standard errors: a chance below 1e-5 per comparison
+
+
+def context_of(posterior, **options):
+    usual = {"kind": "state", "length": None, "epsilon": 0.1, "seed": 0, "num_histories": 64, "num_threads": 1}
+    return checked_context(posterior, "failure_chance", **(usual | options))
+
+
+def sharpened(chances, answers):
+    powers = chances**answers
+    return powers / powers.sum()
+
+
+def candidates_by_loops(posterior, answers):
+    """Every policy that is optimal for the mean reward after one answer, and both apprentices of now."""
+    found = {tuple(expected_return(posterior)), tuple(most_likely_optimal(posterior))}
+    mdp, model = posterior.problem.mdp, posterior.problem.reward_model
+    policies = posterior.expert_policies()
+    for state in np.flatnonzero(posterior.problem.queryable):
+        rows = np.array([sharpened(policies[i, state], answers) for i in range(posterior.num_samples)])
+        for action in range(mdp.num_actions):
+            weights = posterior.weights * rows[:, action]
+            if weights.sum() >= MIN_MASS:
+                mean = weights @ posterior.theta / weights.sum()
+                found.add(tuple(solve(mdp, model.reward(mean)).policy))
+    return sorted(found)
+
+
+def middle_regret(found):
+    """A regret that about half of the positive ones reach, and none equals."""
+    ordered = np.unique(np.round(found[found > ROUNDING], 9))
+    middle = len(ordered) // 2
+    return float(ordered[max(middle - 1, 0) : middle + 1].mean()) if len(ordered) > 1 else 0.5 * float(ordered[0])
+
+
+def root_of_failing(posterior, weights, failing):
+    """sqrt of the smallest chance of failure over candidates, `failing` `[U, M]`, given weights `[M]`."""
+    return min(np.sqrt(weights @ row / weights.sum()) for row in failing)
+
+
+@pytest.mark.parametrize("answers", [1, 3])
+@pytest.mark.parametrize("per_action", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_by_trying_every_answer_and_every_policy(seed, per_action, answers):
+    posterior = small_posterior(seed, per_action=per_action, unavailable=0.2, num_atoms=8)
+    listed = candidates_by_loops(posterior, answers)
+    all_regrets = np.array([regrets(posterior, np.array(policy)) for policy in listed])
+    epsilon = middle_regret(all_regrets)
+    failing = (all_regrets >= epsilon).astype(float)
+    now = root_of_failing(posterior, posterior.weights, failing)
+    if not 0.0 < now**2 <= 0.9:
+        pytest.skip("another level than epsilon would be looked at")
+    scores = score(posterior, "failure_chance", epsilon=epsilon, answers=answers)
+    policies = posterior.expert_policies()
+    expected = {}
+    for state in np.flatnonzero(posterior.problem.queryable).tolist():
+        rows = np.array([sharpened(policies[i, state], answers) for i in range(posterior.num_samples)])
+        after = 0.0
+        for row in rows.T:
+            weights = posterior.weights * row
+            if weights.sum() > 0.0:
+                after += weights.sum() * root_of_failing(posterior, weights, failing)
+        expected[state] = now - after
+    if max(expected.values()) <= ROUNDING:
+        pytest.skip("no answer helps at this level")
+    assert scores.details["level"] == 1.0
+    for state, gain in expected.items():
+        assert scores.values[state] == pytest.approx(gain, abs=ROUNDING)
+
+
+def test_most_of_the_cases_above_are_not_skipped():
+    compared = 0
+    for seed in range(4):
+        for per_action in (True, False):
+            posterior = small_posterior(seed, per_action=per_action, unavailable=0.2, num_atoms=8)
+            listed = candidates_by_loops(posterior, 3)
+            found = np.array([regrets(posterior, np.array(policy)) for policy in listed])
+            chance = ((found >= middle_regret(found)) @ posterior.weights).min()
+            compared += 0.0 < chance <= 0.9
+    assert compared >= 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_regrets_of_candidates(seed):
+    posterior = small_posterior(seed, unavailable=0.2)
+    policies = candidate_policies(posterior, context_of(posterior), 3)
+    assert sorted(map(tuple, policies)) == candidates_by_loops(posterior, 3)
+    one_by_one = np.array([regrets(posterior, policy) for policy in policies])
+    assert candidate_regrets(posterior, policies) == pytest.approx(one_by_one, abs=ROUNDING)
+
+
+def test_occupancies_of_many_policies(monkeypatch):
+    mdp = make_world("random-8x8", 1).problem.mdp
+    policies = np.random.default_rng(0).integers(mdp.num_actions, size=(40, mdp.num_states))
+    one_by_one = np.array([occupancy(mdp, policy) for policy in policies])
+    assert occupancies(mdp, policies) == pytest.approx(one_by_one, abs=1e-12)
+    monkeypatch.setattr("journeyman.mdp.policies.STACKED_ENTRIES", 7 * mdp.num_states**2)
+    assert occupancies(mdp, policies) == pytest.approx(one_by_one, abs=1e-12)
+    monkeypatch.setattr("journeyman.mdp.policies.MAX_STACKED_STATES", 10)
+    assert np.array_equal(occupancies(mdp, policies), one_by_one)
+
+
+@pytest.mark.parametrize("length", [1, 2])
+def test_by_trying_every_trajectory(length):
+    posterior = small_posterior(1, beta=2.0, num_atoms=8)
+    listed = candidates_by_loops(posterior, 3)
+    all_regrets = np.array([regrets(posterior, np.array(policy)) for policy in listed])
+    epsilon = middle_regret(all_regrets)
+    failing = (all_regrets >= epsilon).astype(float)
+    policies, now = posterior.expert_policies(), root_of_failing(posterior, posterior.weights, failing)
+    values, error = averaged_score(
+        posterior, "failure_chance", kind="trajectory", length=length, epsilon=epsilon, num_histories=64, num_seeds=60
+    )
+    compared = 0
+    for state in np.flatnonzero(posterior.problem.queryable).tolist():
+        after = 0.0
+        for steps, chance in trajectories(posterior.problem.mdp, state, length):
+            weights = posterior.weights * likelihoods(policies, steps)
+            after += chance * weights.sum() * root_of_failing(posterior, weights, failing)
+        if now - after > 10.0 * error[state]:  # averages of what is cut off at 0 are too high where the gain is small
+            compared += 1
+            assert abs(values[state] - (now - after)) <= NUM_ERRORS * error[state] + ROUNDING
+    assert compared >= 2
+
+
+def test_never_negative_and_nothing_where_all_agree():
+    for seed in range(5):
+        posterior = small_posterior(seed)
+        values = score(posterior, "failure_chance").values
+        assert values[np.isfinite(values)].min() >= 0.0
+        alone = score(reweighted(posterior, np.eye(6)[0]), "failure_chance").values
+        assert alone[np.isfinite(alone)].max() <= 1e-12  # differences of entropies: pac_eig has the last word
+
+
+def test_units_of_the_reward_and_the_order_of_samples_change_nothing():
+    world = make_world("random-grid", 3, size=4, terminals="independent")
+    asked = np.flatnonzero(world.problem.queryable)[:4]
+    posterior = infer(world.problem, world.expert.answers(asked), "smc", num_particles=200)
+    usual = score(posterior, "failure_chance", epsilon=0.5)
+    order = np.random.default_rng(0).permutation(posterior.num_samples)
+    shuffled = replace(
+        posterior, theta=posterior.theta[order], values=posterior.values[order], weights=posterior.weights[order]
+    )
+    finite = np.isfinite(usual.values)
+    assert score(shuffled, "failure_chance", epsilon=0.5).values[finite] == pytest.approx(
+        usual.values[finite], abs=ROUNDING
+    )
+    assert np.array_equal(score(posterior, "failure_chance", epsilon=0.5, num_threads=2).values, usual.values)
+
+
+def test_another_level_where_nearly_all_samples_fail_or_none_does():
+    world = make_world("random-grid", 3, size=4, terminals="independent")
+    posterior = infer(world.problem, (), "smc", num_particles=200)
+    low = score(posterior, "failure_chance", epsilon=1e-4)
+    assert low.details["level"] > 1.0
+    assert low.values.max() > 0.0
+    high = score(posterior, "failure_chance", epsilon=1e4)
+    assert high.details["level"] < 1.0
+    assert high.values.max() > 0.0
+
+
+def test_several_answers_see_what_one_does_not():
+    """One noisy answer cannot overturn a strong belief: rated as one, the score is that of what it tells alone."""
+    posterior = infer(make_world("regret-eig-trap", beta=0.001).problem, (), "enumerate")
+    sure = reweighted(posterior, [0.9, 0.1])
+    one, many = (score(sure, "failure_chance", epsilon=1.0, answers=answers).values.max() for answers in (1, 3000))
+    assert many > 10.0 * one
+
+
+def test_bad_number_of_answers():
+    with pytest.raises(InputError, match="answers must be a whole number"):
+        score(small_posterior(0), "failure_chance", answers=0)
