@@ -9,12 +9,6 @@ import pytest
 from apprentice.coverage import DELTA, continuous_runs, discrete_runs, grid_runs, summary
 from scipy.stats import binomtest
 
-from journeyman.apprentice import certify, expected_return
-from journeyman.apprentice.effective_size import effective_size_of, sample_set
-from journeyman.apprentice.regret import failures_of
-from journeyman.inference import infer
-from journeyman.worlds import make_world
-
 
 def assert_covered(runs, *, min_certified):
     num_certified, num_wrong, _ = summary(runs)
@@ -55,31 +49,3 @@ def test_coverage_in_full(runs_fn, num_draws, min_certified):
     )
     assert_covered(runs, min_certified=min_certified)
     assert_reliable(runs, num_bins=10)
-
-
-CALIBRATION_CASES = [(0, 10, 1.0), (1, 20, 0.5), (3, 20, 1.5), (4, 40, 0.3)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("seed", "num_answers", "epsilon"), CALIBRATION_CASES)
-def test_effective_size_of_smc_against_independent_runs(seed, num_answers, epsilon):
-    """The variance of p_hat over independent runs is no larger than p (1 - p) / (effective size) says.
-
-    From 30 runs the variance is known within sqrt(2 / 29) = 26 %; the stated size may be at most 1 + 3 * 0.26 times
-    what the runs show.
-    """
-    world = make_world("random-grid", seed, size=4, terminals="independent")
-    states = np.random.default_rng(seed).choice(np.flatnonzero(world.problem.queryable), num_answers)
-    demonstrations = world.make_expert(seed).answers(states)
-    policy = expected_return(infer(world.problem, demonstrations, seed=999, num_particles=4000))
-    chances, sizes = [], []
-    for run in range(30):
-        posterior = infer(world.problem, demonstrations, seed=run)
-        is_failing = failures_of(posterior, policy, epsilon, "initial").is_failing
-        chances.append(float(posterior.mean(is_failing)))
-        sizes.append(effective_size_of(sample_set(posterior), is_failing, 0.95).value)
-    chance, spread = np.mean(chances), np.var(chances, ddof=1)
-    shown = chance * (1.0 - chance) / spread
-    print(f"seed {seed}, {num_answers} answers: p {chance:.3f}, runs show {shown:.0f}, stated {np.mean(sizes):.0f}")
-    assert np.mean(sizes) <= 1.8 * shown
-    assert certify(posterior, epsilon, 0.1, policy=policy).effective_size == pytest.approx(sizes[-1])

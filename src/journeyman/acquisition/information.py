@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr
+from scipy.special import entr, stdtr, stdtrit
 
 from journeyman.acquisition import kernels
 from journeyman.acquisition.scores import Partition, Rating, ScoringContext, each_sample
@@ -79,9 +79,46 @@ def rate_information(
     if context.kind == "state":
         values = state_information(posterior, context, partition, own_weights(posterior), np.ones(1))
         return Rating(values, warnings=ceiling_warnings(posterior, values), partition=partition)
-    estimates = trajectory_information(posterior, context, partition, own_weights(posterior), estimator)
-    values, error = estimates.mean(axis=1), estimates.std(axis=1, ddof=1) / np.sqrt(estimates.shape[1])
+    first = np.empty(len(context.states))
+    estimates = trajectory_information(
+        posterior, context, partition, own_weights(posterior), estimator, first if estimator == "chain" else None
+    )
+    values, missed = estimates.mean(axis=1), np.zeros(len(estimates))
+    if estimator == "chain" and context.length > 1:
+        missed = later_information(posterior, context, values - first)
+    error = stated_error(estimates, missed, context.num_histories)
     return Rating(values, error, warnings=ceiling_warnings(posterior, values), partition=partition)
+
+
+def later_information(posterior: Posterior, context: ScoringContext, later: FloatArray) -> FloatArray:
+    """Return about how much `[N]` an answer may tell after its first action, the part that walks may have missed.
+
+    It is what they told, `later` `[N]`. Where they told nothing, but may go on, it is what one action tells at most:
+    log A, or the entropy of the weights if less.
+    """
+    mdp = posterior.problem.mdp
+    bounds = mdp.rows.indptr[:: mdp.num_actions]
+    goes_on = [not mdp.terminal[mdp.rows.next_states[bounds[s] : bounds[s + 1]]].all() for s in context.states]
+    most = min(float(np.log(mdp.num_actions)), float(entr(posterior.weights).sum()))
+    return np.where(goes_on, np.where(later > NO_INFORMATION, later, most), 0.0)
+
+
+def stated_error(estimates: FloatArray, missed: FloatArray, num_walks: int) -> FloatArray:
+    """Return standard errors `[N]` of the means of independent estimates `[N, R]`, twice which cover 95 %.
+
+    Few estimates make their spread uncertain: it is widened by Student's t, so that two standard errors cover what they
+    do of a normal distribution. And answers that no walk met are not in the spread: in N walks a chance of 1 / N is
+    easily missed, so half of what that would add, missed `[N]` / N, counts as another error.
+
+    Parameters
+    ----------
+    missed
+        `[N]` about how much the value of an answer that was never sampled may differ from what was.
+    """
+    num_estimates = estimates.shape[1]
+    spread = estimates.std(axis=1, ddof=1) / np.sqrt(num_estimates)
+    factor = float(stdtrit(num_estimates - 1, stdtr(np.inf, 2.0))) / 2.0
+    return np.asarray(factor * np.hypot(spread, 0.5 * missed / num_walks))
 
 
 def state_information(
@@ -130,12 +167,17 @@ def ceiling_warnings(posterior: Posterior, values: FloatArray) -> tuple[str, ...
 
 
 def trajectory_information(
-    posterior: Posterior, context: ScoringContext, partition: Partition, weights: FloatArray, estimator: str
+    posterior: Posterior,
+    context: ScoringContext,
+    partition: Partition,
+    weights: FloatArray,
+    estimator: str,
+    first: FloatArray | None = None,
 ) -> FloatArray:
     """Return independent estimates `[N, R]` of the information of a trajectory from each state of the context.
 
     weights `[K, M]` are those of the samples given each of K equally likely histories; with several, estimate r is
-    given history r.
+    given history r. If there is a `first` `[N]`, what the first action tells under the first of them is put there.
     """
     policies = kernel_policies(posterior)
     num_trees = min(NUM_TREES, context.num_histories) if len(weights) == 1 else len(weights)
@@ -149,6 +191,8 @@ def trajectory_information(
                 continue
             for tree, uniforms in enumerate(tree_uniforms(context, start, num_trees)):
                 root = weights[tree % len(weights)]
+                if tree == 0 and first is not None:
+                    first[index] = grow_from(posterior, policies, partition, root, start, uniforms[:1, :1]).information
                 out[index, tree] = grow_from(posterior, policies, partition, root, start, uniforms).information
 
     run_chunks(rate, len(context.states), context.num_threads, chunk_size=4)

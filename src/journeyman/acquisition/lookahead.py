@@ -23,6 +23,7 @@ from journeyman.acquisition.information import (
     kernel_policies,
     own_weights,
     state_chunks,
+    stated_error,
     tree_uniforms,
 )
 from journeyman.acquisition.pac import rate_pac_eig
@@ -64,8 +65,9 @@ def rate_expected_regret(posterior: Posterior, context: ScoringContext) -> Ratin
     if context.kind == "state":
         return Rating(_gains_of_actions(posterior, context, present), details=details)
     gains = _gains_of_trees(posterior, context, present)
-    error = gains.std(axis=1, ddof=1) / np.sqrt(gains.shape[1])
-    return Rating(gains.mean(axis=1), error, details=details)
+    is_asked = ~posterior.problem.mdp.terminal[context.states]
+    missed = np.where(is_asked, present.expected_regret, 0.0)  # what all answers together may gain at most
+    return Rating(gains.mean(axis=1), stated_error(gains, missed, context.num_histories), details=details)
 
 
 def _gains_of_actions(posterior: Posterior, context: ScoringContext, present: Present) -> FloatArray:

@@ -159,8 +159,9 @@ class Scores:
     values
         `[S]`: higher is better, minus infinity where a state may not be queried. Divided by the costs, where given.
     standard_error
-        `[S]` Monte-Carlo error of the values from sampled answers, given the posterior samples; NaN where a state may
-        not be queried, None if no answer was sampled. It does not contain the error of the posterior samples.
+        `[S]` Monte-Carlo error of the values from sampled answers, given the posterior samples, so large that twice it
+        covers about 95 %; NaN where a state may not be queried, None if no answer was sampled. It does not contain the
+        error of the posterior samples.
     warnings
         What is doubtful, with advice.
     details

@@ -1,8 +1,9 @@
 """How many independent samples an estimated chance is worth, and the upper bound that follows.
 
-An effective sample size that is too small costs some demonstrations; one that is too large certifies what is not so.
-All of these are therefore the smallest of several, and none exceeds the number of independent origins. Which samples
-may be alike depends on their kind:
+An effective sample size that is too large certifies what is not so; one that is too small costs demonstrations. It is
+p (1 - p) over the variance of the estimated chance p, from the spread between groups of samples. Samples of one group
+may be alike, groups are independent, or so nearly that independent runs show no difference (see docs/certificate.md).
+What is alike depends on the kind of samples:
 
 | kind | samples | which ones may be alike |
 |---|---|---|
@@ -10,7 +11,11 @@ may be alike depends on their kind:
 | net | points of shifted Sobol nets | those of one shift; the shifts are independent |
 | chains | Markov chains | those of one chain |
 | particles | states of waste-free SMC chains | those of one ancestor |
-| draws | anything else | those that are equal |
+| draws | anything else | those that are equal; those of one of many chains that they were drawn from |
+
+A spread that was seen by luck to be small would flatter. So the variance allows for one more group that differs as much
+as the one that differs most, as Fay and Feuer (1997) bound sums of unequal weights, and for few groups by Student's t;
+and an event that few groups have met is worth no more than what is more common.
 """
 
 from dataclasses import dataclass, replace
@@ -22,13 +27,13 @@ from scipy.special import betaincinv, ndtri, stdtrit
 from journeyman.extras import require
 from journeyman.inference.diagnostics import Diagnostics, summarise_chains
 from journeyman.inference.enumeration import NUM_SHIFTS
-from journeyman.inference.posterior import Posterior
+from journeyman.inference.posterior import Posterior, weighted_quantile
 from journeyman.rewards import has_atoms
 from journeyman.types import BoolArray, FloatArray, IntArray
 
 MANY_CHAINS = 20  # from so many on, the spread between chains says more than what happens within them
-FEW_HITS = 20  # chains with an event, below which the spread between chains is that of luck
-COMMON = 0.8  # quantile of regret beyond which draws are common enough to say how much those of a chain are alike
+FEW_HITS = 20  # groups with an event, below which the spread between groups is that of luck
+COMMON = 0.8  # quantile of regret beyond which draws are common enough to say how much those of a group are alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +57,19 @@ class SampleSet:
 
 def sample_set(posterior: Posterior) -> SampleSet:
     """Return the samples of a posterior with their kind and their groups."""
-    prior, diagnostics = posterior.problem.prior, posterior.diagnostics
-    index = np.arange(posterior.num_samples)
+    prior, origins = posterior.problem.prior, posterior.origins
     if has_atoms(prior):
         is_whole = posterior.theta.shape == prior.atoms.shape and np.array_equal(posterior.theta, prior.atoms)
-        return SampleSet(posterior, "atoms", index) if is_whole else _draws(posterior)
-    if posterior.chains is not None:
-        return SampleSet(posterior, "chains", index // posterior.chains[1])
+        return SampleSet(posterior, "atoms", np.arange(posterior.num_samples)) if is_whole else _draws(posterior)
+    if posterior.chains is not None and origins is not None:
+        return SampleSet(posterior, "chains", origins)
     if posterior.method == "enumerate":
-        return SampleSet(posterior, "net", index // -(-posterior.num_samples // NUM_SHIFTS))
-    if diagnostics.distinct_ancestors is not None:
-        labels = index // (diagnostics.chain_length or 1)
-        return SampleSet(posterior, "particles", labels, diagnostics.distinct_ancestors)
+        shifts = np.arange(posterior.num_samples) // -(-posterior.num_samples // NUM_SHIFTS)
+        return SampleSet(posterior, "net", shifts if origins is None else origins)
+    if posterior.diagnostics.distinct_ancestors is not None and origins is not None:
+        return SampleSet(posterior, "particles", origins, posterior.diagnostics.distinct_ancestors)
+    if origins is not None and np.unique(origins).size >= MANY_CHAINS:
+        return SampleSet(posterior, "draws", origins)
     return _draws(posterior)
 
 
@@ -107,6 +113,7 @@ def _part(samples: SampleSet, is_kept: BoolArray) -> SampleSet:
         weights=posterior.weights[is_kept] / posterior.weights[is_kept].sum(),
         values=posterior.values[is_kept],
         chains=chains,
+        groups=None if posterior.origins is None else posterior.origins[is_kept],
         sample_stats={},
         diagnostics=_shrunk(posterior.diagnostics, float(is_kept.mean())),
     )
@@ -183,21 +190,11 @@ def effective_size_of(
     regret
         `[M]` what the event is a large value of: where it is rare, smaller values tell how alike samples are.
     """
-    if samples.kind == "chains":
-        many = samples.num_blocks >= MANY_CHAINS
-        return _of_many_chains(samples, is_hit, confidence, regret) if many else _of_chains(samples, is_hit)
-    weights, diagnostics = samples.posterior.weights, samples.posterior.diagnostics
-    distinct = distinct_labels(samples.posterior)
-    groups = distinct if samples.kind == "net" else samples.labels
-    sizes = [EffectiveSize(_kish(weights, groups), "the spread of the weights")]
-    sizes.append(EffectiveSize(float(distinct.max() + 1), "the number of distinct samples"))
-    sizes.append(EffectiveSize(_between_groups(samples, is_hit, confidence), "the spread between independent groups"))
-    if samples.max_ancestors is not None:
-        sizes.append(EffectiveSize(float(samples.max_ancestors), "the number of distinct ancestors"))
-    for size in (diagnostics.ess_bulk, diagnostics.ess_tail):
-        if size is not None:  # draws that were chains once: their order is lost, what it told is not
-            sizes.append(EffectiveSize(max(size, 1.0), "the chains that the samples were drawn from"))
-    return min(sizes)
+    if samples.kind == "chains" and samples.num_blocks < MANY_CHAINS:
+        return _of_few_chains(samples, is_hit)
+    if samples.kind == "net":
+        return _of_net(samples, is_hit, confidence)
+    return _of_groups(samples, is_hit, confidence, regret)
 
 
 def _kish(weights: FloatArray, groups: IntArray) -> float:
@@ -206,66 +203,88 @@ def _kish(weights: FloatArray, groups: IntArray) -> float:
     return float(1.0 / (totals**2).sum())
 
 
-def _between_groups(samples: SampleSet, is_hit: BoolArray, confidence: float) -> float:
+def _between_groups(samples: SampleSet, is_hit: BoolArray, confidence: float, *, num_more: int) -> float:
     """Return p (1 - p) / var, the variance from the spread of independent groups; infinite where nothing differs.
 
-    The variance is that of a ratio of sums over groups, made larger by Student's t where groups are few.
+    The variance is that of a ratio of sums over groups, and of `num_more` groups like the one that differs most, made
+    larger by Student's t where groups are few, or few have weight.
     """
-    weights, num_blocks = samples.posterior.weights, samples.num_blocks
-    if num_blocks < 2:
+    weights, labels = samples.posterior.weights, np.unique(samples.labels, return_inverse=True)[1]
+    num_groups = _kish(weights, labels)
+    if num_groups < 1.0 + 1e-9:
         return 1.0
     chance = float(weights @ is_hit)
-    sums = np.bincount(samples.labels - samples.labels.min(), weights=weights * (is_hit - chance))
-    variance = num_blocks / (num_blocks - 1) * float((sums**2).sum())
+    squares = np.bincount(labels, weights=weights * (is_hit - chance)) ** 2
+    variance = num_groups / (num_groups - 1.0) * float(squares.sum()) + num_more * float(squares.max())
     level = max(confidence, 0.75)  # where the two quantiles are well away from 0
-    variance *= float(stdtrit(num_blocks - 1, level) / ndtri(level)) ** 2
+    variance *= float(stdtrit(num_groups - 1.0, level) / ndtri(level)) ** 2
     spread = chance * (1.0 - chance)
     return np.inf if variance <= 1e-18 * spread or spread <= 0.0 else spread / variance
 
 
-def _of_many_chains(
-    samples: SampleSet, is_hit: BoolArray, confidence: float, regret: FloatArray | None
-) -> EffectiveSize:
-    """Return p (1 - p) / var, the variance from the spread between chains; at most Kish's size of the draws.
+def _of_groups(samples: SampleSet, is_hit: BoolArray, confidence: float, regret: FloatArray | None) -> EffectiveSize:
+    """Return p (1 - p) / var, the variance from the spread between groups; at most Kish's size of the samples.
 
-    An event that few chains have met says little about its own spread. Then its draws are taken to be at most as good
-    as those of a larger regret than usual, which is more common, hence slower to come and go; and where regrets do not
-    differ either, each chain counts once.
+    Samples that repeat each other count once, but for the draws of chains, whose groups have them all. An event that
+    few groups have met says little about its own spread. Then samples are taken to be at most as good as for a larger
+    regret than usual, which is more common, hence slower to come and go; and where regrets do not differ either, each
+    group counts once. Groups that share an ancestor are worth as much less as there are fewer ancestors than groups.
     """
-    weights, num_chains = samples.posterior.weights, samples.num_blocks
-    kept = _kish(weights, np.arange(len(weights)))
+    weights, labels, num_groups = samples.posterior.weights, samples.labels, samples.num_blocks
+    share = 1.0 if samples.max_ancestors is None else min(1.0, samples.max_ancestors / num_groups)
+    words = {"chains": f"{num_groups} chains", "particles": f"the chains of {num_groups} ancestors"}
+    between = f"the spread between {words.get(samples.kind, f'{num_groups} independent groups')}"
+    own = _between_groups(samples, is_hit, confidence, num_more=1)
+    index = np.arange(len(weights))
+    kept = _kish(weights, index if samples.kind == "chains" else distinct_labels(samples.posterior))
+    is_even = kept > 0.999 * len(weights)
     sizes = [
-        EffectiveSize(_between_groups(samples, is_hit, confidence), f"the spread between {num_chains} chains"),
-        EffectiveSize(kept, "the number of draws" if kept > 0.999 * len(weights) else "the spread of the weights"),
+        EffectiveSize(share * own, between),
+        EffectiveSize(kept, "the number of draws" if is_even else "the spread of the weights of distinct samples"),
     ]
-    if np.unique(samples.labels[is_hit]).size < FEW_HITS:
+    if min(np.unique(labels[is_hit]).size, np.unique(labels[~is_hit]).size) < FEW_HITS:
         common = np.inf
         if regret is not None:
-            is_common = regret > np.quantile(regret, COMMON)
-            common = _between_groups(samples, is_common, confidence)
-        rare = "the spread of common regrets between chains" if np.isfinite(common) else "the number of chains"
-        sizes.append(EffectiveSize(common if np.isfinite(common) else float(num_chains), rare))
+            level = weighted_quantile(regret[:, None], weights, COMMON)[0]
+            common = _between_groups(samples, regret > level, confidence, num_more=1)
+        rare = f"{between}, in larger regrets than usual"
+        if not np.isfinite(common):
+            common, rare = _kish(weights, labels - labels.min()), "the number of independent groups"
+        sizes.append(EffectiveSize(share * common, rare))
+    for size in (samples.posterior.diagnostics.ess_bulk, samples.posterior.diagnostics.ess_tail):
+        if size is not None and samples.kind == "draws":  # of few chains: their order is lost, what it told is not
+            sizes.append(EffectiveSize(max(size, 1.0), "the chains that the samples were drawn from"))
     return min(sizes)
 
 
-def _of_chains(samples: SampleSet, is_hit: BoolArray) -> EffectiveSize:
-    """Return the smallest of bulk and tail (over parameters) and of the event's own size, at most the draws.
+def _of_net(samples: SampleSet, is_hit: BoolArray, confidence: float) -> EffectiveSize:
+    """Return Kish's size of the points, or p (1 - p) / var if less, the variance from the spread between the shifts."""
+    return min(
+        EffectiveSize(
+            _kish(samples.posterior.weights, distinct_labels(samples.posterior)), "the spread of the weights"
+        ),
+        EffectiveSize(
+            _between_groups(samples, is_hit, confidence, num_more=0), "the spread between the shifts of the net"
+        ),
+    )
 
-    Weights, where draws have been reweighted, lower all of these as they lower Kish's size; the event's own is
-    p (1 - p) / var, with the variance of the weighted mean of the draws as they follow each other.
+
+def _of_few_chains(samples: SampleSet, is_hit: BoolArray) -> EffectiveSize:
+    """Return the event's own size by its autocorrelation, at most Kish's size of the draws.
+
+    The event's own is p (1 - p) / var, with the variance of the weighted mean of the draws as they follow each other.
+    Where chains have come to the event less than 20 times, that is luck: then bulk and tail of the slowest parameter
+    count as well, lowered by weights as Kish's size is.
     """
     posterior = samples.posterior
     assert posterior.chains is not None
     shape, weights = posterior.chains, posterior.weights
-    summary = summarise_chains(posterior.theta.reshape(*shape, -1))
     kept = _kish(weights, np.arange(len(weights)))
     share = kept / posterior.num_samples
-    sizes = [
-        EffectiveSize(share * summary.ess_bulk, "the bulk of the slowest parameter"),
-        EffectiveSize(share * summary.ess_tail, "the tails of the slowest parameter"),
-        EffectiveSize(kept, "the number of draws" if share > 0.999 else "the spread of the weights"),
-    ]
+    sizes = [EffectiveSize(kept, "the number of draws" if share > 0.999 else "the spread of the weights")]
     hits, chance = is_hit.reshape(shape).astype(np.float64), float(weights @ is_hit)
+    num_visits = int(hits[:, 0].sum() + (np.diff(hits, axis=1) > 0.0).sum())
+    num_returns = int((1.0 - hits[:, 0]).sum() + (np.diff(hits, axis=1) < 0.0).sum())
     if 0.0 < chance < 1.0 and np.ptp(hits) > 0.0:
         own = 1.0
         if shape[1] >= 4 and (np.ptp(hits, axis=1) > 0.0).any():
@@ -273,4 +292,8 @@ def _of_chains(samples: SampleSet, is_hit: BoolArray) -> EffectiveSize:
             own = float(require("arviz", "mcmc").ess({"hit": terms}, method="mean")["hit"])
             own *= chance * (1.0 - chance) / float((terms**2).mean())
         sizes.append(EffectiveSize(own if np.isfinite(own) else 1.0, "the event's own autocorrelation"))
+    if min(num_visits, num_returns) < FEW_HITS:
+        summary = summarise_chains(posterior.theta.reshape(*shape, -1))
+        sizes.append(EffectiveSize(share * summary.ess_bulk, "the bulk of the slowest parameter"))
+        sizes.append(EffectiveSize(share * summary.ess_tail, "the tails of the slowest parameter"))
     return min(sizes)

@@ -156,6 +156,7 @@ def infer_enumerate(
             warnings=warnings,
         ),
         log_evidence=points.log_evidence,
+        groups=None if has_atoms(problem.prior) else np.repeat(np.arange(NUM_SHIFTS), len(weights) // NUM_SHIFTS),
     )
 
 

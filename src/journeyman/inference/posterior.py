@@ -51,6 +51,9 @@ class Posterior:
         `(chains, draws)` if the samples are chains one after the other, else None.
     sample_stats
         Per draw, `[chains, draws]` each, by ArviZ's names.
+    groups
+        `[M]` number of the chain, ancestor or shift of a net that each sample comes from, where their order does not
+        tell; None where it does, or where nothing is known.
     """
 
     problem: Problem
@@ -63,6 +66,7 @@ class Posterior:
     log_evidence: float | None = None
     chains: tuple[int, int] | None = None
     sample_stats: dict[str, Any] = field(default_factory=dict)
+    groups: IntArray | None = None
 
     @property
     def num_samples(self) -> int:
@@ -73,6 +77,19 @@ class Posterior:
     def warnings(self) -> tuple[str, ...]:
         """What is doubtful about these samples, with advice; empty if nothing is."""
         return self.diagnostics.warnings
+
+    @property
+    def origins(self) -> IntArray | None:
+        """Number of the chain, ancestor or shift that each sample `[M]` comes from; None if nothing is known of that.
+
+        Samples with the same number may be alike, others are independent or nearly so.
+        """
+        index, ancestors = np.arange(self.num_samples), self.diagnostics.distinct_ancestors
+        if self.groups is not None:
+            return self.groups
+        if self.chains is not None:
+            return index // self.chains[1]
+        return None if ancestors is None else index // (self.diagnostics.chain_length or 1)
 
     @cached_property
     def rewards(self) -> FloatArray:
@@ -189,7 +206,7 @@ class Posterior:
         }
 
     def resample(self, rng: np.random.Generator, size: int) -> "Posterior":
-        """Return `size` equally weighted samples, drawn systematically."""
+        """Return `size` equally weighted samples, drawn systematically; `groups` says where they come from."""
         chosen = systematic_resample(rng, self.weights, size)
         return Posterior(
             problem=self.problem,
@@ -200,6 +217,7 @@ class Posterior:
             method=self.method,
             diagnostics=self.diagnostics,
             log_evidence=self.log_evidence,
+            groups=None if self.origins is None else self.origins[chosen],
         )
 
     def to_arviz(self, **options: Any) -> Any:
