@@ -18,15 +18,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from _measure import console, show
+from _measure import show
 
 # isort: split
 import numpy as np
-from scipy.stats import binomtest
+from _tables import continue_table, exact_interval, read_table
 
 from journeyman.learner import ActiveLearner, simulate
-from journeyman.storage.jsonl import appended, read_lines
-from journeyman.storage.workers import run_each
 from journeyman.threads import default_num_threads
 from journeyman.worlds import make_world
 
@@ -68,22 +66,6 @@ def run_cell(world_name: str, rule: str, seed: int) -> dict[str, Any]:
     }
 
 
-def continue_table(world_names: list[str], num_seeds: int, num_workers: int) -> None:
-    """Run what the table lacks, seed by seed, and add each run to it as it ends."""
-    header = {"format": FORMAT, "settings": {"epsilon": EPSILON, "delta": DELTA, "limit": LIMIT}}
-    with appended(TABLE, header, "settings") as (found, add):
-        done = {(row["world"], row["rule"], row["seed"]) for _, row in found.records}
-        cells = [(world, rule, seed) for seed in range(num_seeds) for world in world_names for rule in RULES]
-        missing = [cell for cell in cells if cell not in done]
-        console.print(f"{len(missing)} of {len(cells)} runs are missing")
-
-        def keep(row: dict[str, Any]) -> None:
-            add(row)
-            console.print(json.dumps(row))
-
-        run_each(run_cell, missing, keep, num_workers=num_workers)
-
-
 def paired(rows: list[dict[str, Any]], world: str) -> dict[str, Any] | None:
     """Return what the table says of a world, for the seeds that both rules have been run on."""
     by_rule = {
@@ -103,11 +85,10 @@ def paired(rows: list[dict[str, Any]], world: str) -> dict[str, Any] | None:
     }
     for rule in RULES:
         certified = [by_rule[rule][seed] for seed in seeds if by_rule[rule][seed]["is_certified"]]
-        interval = binomtest(len(certified), len(seeds)).proportion_ci(method="exact")
         summary[rule] = {
             "mean_answers": float(answers[rule].mean()),
             "certified": len(certified) / len(seeds),
-            "certified_interval": [float(interval.low), float(interval.high)],
+            "certified_interval": list(exact_interval(len(certified), len(seeds))),
             "num_wrong": sum(row["regret"] >= EPSILON for row in certified),
             "num_certified": len(certified),
             "cpu_seconds": float(np.mean([by_rule[rule][seed]["cpu_seconds"] for seed in seeds])),
@@ -124,8 +105,10 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=default_num_threads(), help="runs at a time")
     options = parser.parse_args()
     if options.run:
-        continue_table(options.worlds, options.seeds, options.workers)
-    rows = [row for _, row in read_lines(TABLE, FORMAT).records]
+        cells = [(world, rule, seed) for seed in range(options.seeds) for world in options.worlds for rule in RULES]
+        settings = {"epsilon": EPSILON, "delta": DELTA, "limit": LIMIT}
+        continue_table(TABLE, FORMAT, settings, ("world", "rule", "seed"), cells, run_cell, num_workers=options.workers)
+    rows = read_table(TABLE, FORMAT)
     found = {world: summary for world in WORLDS if (summary := paired(rows, world)) is not None}
     table = [
         (

@@ -1,13 +1,16 @@
 """Among certified policies, those whose true regret reaches epsilon are no more than delta allows.
 
 Truths are drawn from the prior, so that among certificates with p_hat the share of wrong ones is p_hat. A binomial test
-with a level of 0.001 says when there are too many.
+with a level of 0.001 says when there are too many. `bench/honesty.py` does the same in full for adaptive runs.
 """
 
 import numpy as np
 import pytest
 from apprentice.coverage import DELTA, continuous_runs, discrete_runs, grid_runs, summary
 from scipy.stats import binomtest
+
+from bench import _families
+from journeyman.experts import SimulatedExpert
 
 
 def assert_covered(runs, *, min_certified):
@@ -49,3 +52,62 @@ def test_coverage_in_full(runs_fn, num_draws, min_certified):
     )
     assert_covered(runs, min_certified=min_certified)
     assert_reliable(runs, num_bins=10)
+
+
+ATOMS, TIES, NEEDLES = "two states, 200 atoms (exact)", "ties", "needles, delta 0.05"
+FIRST_SEED = 1000  # of worlds that the committed table does not have
+
+
+def adaptive_runs(name, count):
+    """Return how many of the runs of a family were certified, how many of these were wrong, and the chance of as many.
+
+    That chance is of at least so many wrong ones, if each is wrong with a chance of delta.
+    """
+    runs = [_families.run_family(name, FIRST_SEED + seed) for seed in range(count)]
+    certified = [run for run in runs if run["is_certified"]]
+    num_wrong = sum(run["is_wrong"] for run in certified)
+    allowed = _families.FAMILIES[name].delta
+    return len(certified), num_wrong, binomtest(num_wrong, len(certified), allowed, alternative="greater").pvalue
+
+
+@pytest.mark.parametrize(("name", "count", "min_certified"), [(ATOMS, 20, 14), (TIES, 4, 2), (NEEDLES, 12, 8)])
+def test_adaptive_runs_are_honest(name, count, min_certified):
+    num_certified, _, chance = adaptive_runs(name, count)
+    assert num_certified >= min_certified
+    assert chance > 0.001
+
+
+def test_runs_with_an_expert_who_is_worse_than_assumed_are_found_out(monkeypatch):
+    """The same, with answers that are noise: what makes honest runs pass would not pass for others."""
+
+    def noisy(seed):
+        world = family.world_fn(seed)
+        vars(world)["expert"] = SimulatedExpert(world.problem.mdp, world.reward, 0.05, seed=seed)
+        return world
+
+    family = _families.FAMILIES[ATOMS]
+    monkeypatch.setitem(_families.FAMILIES, ATOMS, family._replace(world_fn=noisy))
+    num_certified, _, chance = adaptive_runs(ATOMS, 16)
+    assert num_certified >= 6
+    assert chance < 0.001
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _families.FAMILIES)
+def test_adaptive_runs_of_every_family(name):
+    num_certified, num_wrong, chance = adaptive_runs(name, 16)
+    print(f"{name}: {num_wrong} of {num_certified} wrong")
+    assert num_certified >= 4
+    assert chance > 0.001
+
+
+def test_every_state_is_judged_by_its_worst_choice():
+    world = _families.grid(3)(1)
+    best = world.expert.q.argmax(axis=1)
+    assert _families.lost(world, best, "every_state") == _families.lost(world, best, "initial") == 0.0
+    state = int(np.ptp(world.expert.q, axis=1).argmax())
+    worst = best.copy()
+    worst[state] = world.expert.q[state].argmin()
+    immediate = float(np.ptp(world.expert.q[state]))
+    assert _families.lost(world, worst, "every_state") == pytest.approx(immediate / (1 - world.problem.mdp.discount))
+    assert 0.0 < _families.lost(world, worst, "initial") < _families.lost(world, worst, "every_state")
