@@ -48,8 +48,8 @@ class SMCSettings:
     max_leapfrog, max_burn_in
         Limits to these two; where they bind the posterior carries a warning.
     lag
-        Updates that come before rejuvenated particles take over: until then those at hand are reweighted, unless so few
-        of them are effective that the posterior would carry a warning. 0: at once.
+        Updates until rejuvenated particles take over: before that those at hand are reweighted, as long as 50 of them
+        are effective. The rejuvenation starts earlier, below the square root of `ess_threshold`. 0: at once.
     """
 
     num_particles: int = 1000

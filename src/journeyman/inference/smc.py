@@ -9,7 +9,7 @@ likelihood is one with fractional counts) so that each stage keeps half of the e
 
 People should not wait for that. With a `lag`, a rejuvenation is *started* when it is due, and *installed* that many
 updates later; until then the particles at hand are reweighted on, and after it the new ones are reweighted by what came
-since, which is as exact. It is installed earlier, and one that is due is done at once, where fewer than 100 particles
+since, which is as exact. It is installed earlier, and one that is due is done at once, where fewer than 50 particles
 would be effective. So a schedule that depends on the weights alone says which particles stand for the posterior after
 each update, while the work can be done at any time in between: `prepare` does it in the background.
 
@@ -33,7 +33,7 @@ import numpy as np
 from journeyman.checks import check_options, whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError
-from journeyman.inference.diagnostics import MIN_PARTICLE_ESS, Diagnostics, smc_warnings, surprise_warnings
+from journeyman.inference.diagnostics import Diagnostics, smc_warnings, surprise_warnings
 from journeyman.inference.general import make_target
 from journeyman.inference.particles import Moved, Moves, Particles, SMCSettings, Started, move, rejuvenated, settle
 from journeyman.inference.posterior import Posterior
@@ -59,6 +59,7 @@ SEARCH_ENTRIES = (
 )
 SEARCH_GROWTH = 1.25  # of the number of answers before another search
 CLEARLY_LESS = 1.0  # log evidence, in nats
+LEAST_ESS = 50  # effective particles that a question may be chosen from while others are on their way
 
 
 class Snapshot(NamedTuple):
@@ -175,7 +176,7 @@ def _scheduled(particles: Particles, counts: FloatArray, num_threads: int, repor
         return _tempered(at_hand, counts, num_threads, report)
     log_weights = _log_ratio(particles, counts - particles.moved_counts, 0.0)
     reweighted = replace(at_hand, counts=counts, log_weights=log_weights)
-    is_enough = effective_size(log_weights) >= min(MIN_PARTICLE_ESS, settings.num_particles / 2)
+    is_enough = effective_size(log_weights) >= LEAST_ESS
     if started is not None:
         num_waited = started.num_waited + 1
         if is_enough and num_waited < settings.lag:
@@ -471,6 +472,9 @@ def posterior_of(particles: Particles) -> Posterior:
     moves = particles.moves
     is_discrete = particles.target is None
     ess = effective_size(particles.log_weights)
+    lasting_ess = (
+        ess if particles.started is None else np.inf
+    )  # others are on their way, and certificates draw from them
     diagnostics = Diagnostics(
         seconds=particles.seconds,
         num_gradients=moves.num_gradients,
@@ -482,7 +486,7 @@ def posterior_of(particles: Particles) -> Posterior:
         chain_length=particles.settings.chain_length if moves.num_rejuvenations else None,
         num_rejuvenations=moves.num_rejuvenations,
         warnings=(
-            *(() if is_discrete else smc_warnings(ess, len(particles.positions), moves, particles.settings)),
+            *(() if is_discrete else smc_warnings(lasting_ess, len(particles.positions), moves, particles.settings)),
             *surprise_warnings(particles.surprise),
         ),
     )
