@@ -1,6 +1,12 @@
 """Threads over independent work."""
 
+import gc
+import pickle
+import subprocess
+import sys
 import threading
+import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,7 +14,7 @@ from hypothesis import given, strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from journeyman.errors import InputError
-from journeyman.threads import chunks, default_num_threads, one_thread, resolve_num_threads, run_chunks
+from journeyman.threads import Ahead, chunks, default_num_threads, one_thread, resolve_num_threads, run_chunks
 
 
 @given(st.integers(0, 200), st.integers(1, 20))
@@ -85,3 +91,95 @@ def test_absurdly_many_threads_are_no_more_than_there_is_work():
     done = []
     run_chunks(done.extend, 5, 10**23)
     assert sorted(done) == list(range(5))
+
+
+def is_working_ahead():
+    return any(thread.name == "journeyman-ahead" for thread in threading.enumerate())
+
+
+def wait_until(condition_fn, seconds=10.0):
+    end = time.perf_counter() + seconds
+    while not condition_fn() and time.perf_counter() < end:
+        time.sleep(0.01)
+    return condition_fn()
+
+
+def test_a_value_ahead_is_computed_once_by_whoever_comes_first():
+    names = []
+
+    def compute(num_threads):
+        names.append(threading.current_thread().name)
+        return num_threads
+
+    here = Ahead(compute)
+    assert [here.value(3), here.value(4)] == [3, 3]
+    here.begin(5)
+    behind = Ahead(compute)
+    behind.begin(2)
+    behind.begin(7)
+    assert [behind.value(3), behind.value(4)] == [2, 2]
+    assert names == [threading.current_thread().name, "journeyman-ahead"]
+
+
+def test_an_error_ahead_is_raised_where_the_value_is_needed_and_may_pass():
+    errors = [ZeroDivisionError("a passing one")]
+
+    def compute(num_threads):
+        if errors:
+            raise errors.pop()
+        return 1
+
+    ahead = Ahead(compute)
+    ahead.begin(1)
+    with pytest.raises(ZeroDivisionError, match="a passing one"):
+        ahead.value(1)
+    assert ahead.value(1) == 1
+
+
+def test_ctrl_c_while_waiting_leaves_the_work_going(monkeypatch):
+    go = threading.Event()
+    ahead = Ahead(lambda num_threads: go.wait(10))
+    ahead.begin(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(ahead._job, "join", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            ahead.value(1)
+    go.set()
+    assert ahead.value(1) is True
+
+
+def test_work_ahead_ends_when_nobody_can_want_it():
+    seen = []
+
+    def compute(num_threads):
+        for _ in range(10_000):
+            run_chunks(lambda part: (seen.append(part), time.sleep(0.005)), 4, num_threads, 1)
+        return True
+
+    for num_threads in (1, 2):
+        ahead = Ahead(compute)
+        ahead.begin(num_threads)
+        assert wait_until(lambda: len(seen) > 2)
+        del ahead
+        gc.collect()
+        assert wait_until(lambda: not is_working_ahead())
+        seen.clear()
+
+
+def test_a_copy_computes_for_itself():
+    ahead = Ahead(partial(max, 3))
+    ahead.begin(5)
+    assert pickle.loads(pickle.dumps(ahead)).value(4) == 4
+    assert ahead.value(1) == 5
+
+
+def test_a_process_ends_while_work_is_under_way():
+    code = (
+        "import time\n"
+        "from journeyman.threads import Ahead, run_chunks\n"
+        "def compute(num_threads):\n"
+        "    for _ in range(10_000): run_chunks(lambda part: time.sleep(0.02), 8, num_threads, 1)\n"
+        "ahead = Ahead(compute); ahead.begin(2); time.sleep(0.1); print('done')"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done\n", "")

@@ -1,18 +1,23 @@
-"""Threads over independent work.
+"""Threads over independent work, and work that is done ahead of its need.
 
 Kernels release the GIL and never share what they write, so results do not
 depend on the number of threads.
 """
 
+import atexit
 import os
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from itertools import pairwise
-from threading import Lock
-from typing import Any, cast
+from threading import Event, Lock, Thread, local
+from typing import Any, Generic, TypeVar, cast
 
 from journeyman.checks import whole_number
+
+T = TypeVar("T")
+PATIENCE_AT_EXIT = 5.0  # seconds that the end of the process waits for threads to notice it
 
 
 def default_num_threads() -> int:
@@ -39,6 +44,7 @@ def run_chunks(work_fn: Callable[[range], None], total: int, num_threads: int, c
     With `chunk_size`, parts have about that size and are handed out as threads become free, which
     evens out work of uneven length.
     """
+    work_fn = _stoppable(work_fn)
     num_threads = max(1, min(num_threads, total))
     num_parts = num_threads if chunk_size <= 0 else max(num_threads, -(-total // chunk_size))
     parts: Sequence[range] = chunks(total, num_parts)
@@ -82,3 +88,110 @@ def one_thread() -> AbstractContextManager[None]:
     Blocks of several threads of a process may overlap.
     """
     return _limit()
+
+
+class _Stopped(Exception):
+    """Raised in the parts of work that nobody wants any more."""
+
+
+_here = local()  # `stop` is set in threads of `Ahead`: an event that says that nobody wants their work any more
+
+
+def _stoppable(work_fn: Callable[[range], None]) -> Callable[[range], None]:
+    """Return the work, or, where it is done ahead, one that ends before its next part when nobody wants it."""
+    stop: Event | None = getattr(_here, "stop", None)
+    if stop is None:
+        return work_fn
+
+    def work(part: range) -> None:
+        if stop.is_set():
+            raise _Stopped
+        work_fn(part)
+
+    return work
+
+
+class Ahead(Generic[T]):
+    """A value that is computed once: by whoever needs it first, or before that in the background.
+
+    Parameters
+    ----------
+    compute_fn
+        compute_fn(num_threads) must always give the same, so that it does not matter who computes it, or when. A copy
+        by pickle has the function, and computes the value again.
+    """
+
+    def __init__(self, compute_fn: Callable[[int], T]) -> None:
+        self._compute_fn, self._lock = compute_fn, Lock()
+        self._job: _Job | None = None
+        self._found: T | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Ahead, (self._compute_fn,)
+
+    def begin(self, num_threads: int) -> None:
+        """Begin to compute the value in the background, unless that was done already.
+
+        The thread ends soon after this object is gone, or the process ends.
+        """
+        if not self._lock.acquire(blocking=False):
+            return  # somebody waits for it, and computes it
+        try:
+            if self._job is None and self._found is None:
+                self._job = _Job(self._compute_fn, num_threads)
+                weakref.finalize(self, self._job.stop.set).atexit = False
+                self._job.start()
+        finally:
+            self._lock.release()
+
+    def value(self, num_threads: int) -> T:
+        """Return the value: wait for what is missing of it, or compute it here.
+
+        An error in the background is raised here, once: the next call computes again.
+        """
+        with self._lock:
+            if self._job is not None:
+                self._job.join()
+                job, self._job = self._job, None
+                if job.error is not None:
+                    raise job.error
+                self._found = job.found
+            if self._found is None:
+                self._found = self._compute_fn(num_threads)
+            return self._found
+
+
+class _Job(Thread):
+    """A thread that computes a value; it does not keep a process alive."""
+
+    def __init__(self, compute_fn: Callable[[int], Any], num_threads: int) -> None:
+        super().__init__(name="journeyman-ahead", daemon=True)
+        self.compute_fn, self.num_threads, self.stop = compute_fn, num_threads, Event()
+        self.found: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Compute the value; parts of `run_chunks` look whether it is wanted still."""
+        _here.stop = self.stop
+        _jobs.add(self)
+        try:
+            self.found = self.compute_fn(self.num_threads)
+        except _Stopped:
+            pass
+        except BaseException as error:
+            self.error = error
+        finally:
+            _jobs.discard(self)
+
+
+_jobs: set[_Job] = set()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """End what nobody will want any more: a thread must not be inside compiled code when the interpreter goes."""
+    jobs = list(_jobs)
+    for job in jobs:
+        job.stop.set()
+    for job in jobs:
+        job.join(PATIENCE_AT_EXIT)

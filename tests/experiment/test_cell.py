@@ -86,6 +86,7 @@ def test_steps_and_metrics_are_not_part_of_the_id():
         {"world": Choice("random-8x8", "4x4")},
         {"inference": Choice("smc", "smc", {"num_particles": 200})},
         {"inference": Choice("smc", "smc", {"num_particles": 100, "chain_length": 4})},
+        {"inference": Choice("smc", "smc", {"num_particles": 100, "lag": 1})},
         {"inference": Choice("policywalk", "smc")},
         {"acquisition": Choice("reward_eig", "random")},
         {"acquisition": PAC},
@@ -108,7 +109,7 @@ def test_the_algorithm_draws_from_the_id():
     ("axis", "short", "long"),
     [
         ("acquisition", PAC, replace(PAC, options={"scope": "local", "occupancy": True, "edges": [0.5, 1.0]})),
-        ("inference", Choice("smc", "a"), Choice("smc", "b", {"num_particles": 1000, "stage_ess": 0.5})),
+        ("inference", Choice("smc", "a"), Choice("smc", "b", {"num_particles": 1000, "stage_ess": 0.5, "lag": 0})),
         ("inference", Choice("policywalk", "a"), Choice("policywalk", "b", {"sampler": "nuts"})),
         ("world", Choice("random-8x8", "a"), Choice("random-8x8", "b", {"beta": 2.0, "terminals": "published"})),
     ],

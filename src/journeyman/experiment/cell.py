@@ -131,8 +131,10 @@ def _acquisition_options(settings: LearnerSettings) -> dict[str, Any]:
 
 
 def _inference_options(settings: LearnerSettings) -> dict[str, Any]:
-    options = settings.method.filled_options(settings.sized_options)
-    return {name: plain(value, name) for name, value in options.items()} | dict(settings.method.retired)
+    method = settings.method
+    options = {name: plain(value, name) for name, value in method.filled_options(settings.sized_options).items()}
+    unchanged = [name for name, before in method.added.items() if options[name] == before]
+    return {name: value for name, value in options.items() if name not in unchanged} | dict(method.retired)
 
 
 def _filled(defaults: Mapping[str, Any], options: Mapping[str, Any], what: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from journeyman.checks import check_options, whole_number
@@ -43,6 +44,11 @@ class Incremental(NamedTuple):
     draw_fn(state, *, seed, num_threads) -> iterator of Posterior
         For methods that can draw more from what a state knows: posteriors that grow, each with all samples of the last
         one and more, so that a certificate can be computed until it is decided.
+    prepare_fn(state, *, num_threads)
+        For methods that can work ahead: begins in the background what the next advance will need.
+    live_options
+        Options of a learner that answers while people wait, where it is given no others and its certificates draw
+        samples of their own.
     """
 
     start_fn: Callable[..., Any]
@@ -51,6 +57,8 @@ class Incremental(NamedTuple):
     to_snapshot_fn: Callable[[Any], Snapshot]
     from_snapshot_fn: Callable[..., Any]
     draw_fn: Callable[..., Iterator[Posterior]] | None = None
+    prepare_fn: Callable[..., None] | None = None
+    live_options: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -79,8 +87,9 @@ class Method:
         a certificate; default: the options as they are.
     test_options
         Options that make a quick run, for tests that go through all methods.
-    retired
-        Options that the method had once, with their defaults: ids of stored results are hashed with them.
+    retired, added
+        Options that the method had once, with their defaults, and options that it did not have always, with what it did
+        before: ids of stored results are hashed with the first, and without the second where they have these values.
     """
 
     summary: str
@@ -92,6 +101,7 @@ class Method:
     longer_fn: Callable[[Mapping[str, Any], int], dict[str, Any]] = lambda options, factor: dict(options)
     test_options: Mapping[str, Any] = field(default_factory=dict)
     retired: Mapping[str, Any] = field(default_factory=dict)
+    added: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check that infer_fn takes what every method is given."""
@@ -171,11 +181,19 @@ INFERENCE: Registry[Method] = Registry(
             smc.infer_smc,
             settings_fn=SMCSettings,
             incremental=Incremental(
-                smc.start, smc.advance, smc.posterior_of, smc.to_snapshot, smc.from_snapshot, smc.draw_more
+                smc.start,
+                smc.advance,
+                smc.posterior_of,
+                smc.to_snapshot,
+                smc.from_snapshot,
+                smc.draw_more,
+                smc.prepare,
+                MappingProxyType({"lag": 1}),
             ),
             sized_fn=smc.sized_options,
             longer_fn=smc.longer_options,
             test_options={"num_particles": 200},
+            added={"lag": 0},
         ),
         "variational": Method(
             "independent Normals fitted by AVRIL: fast, not exact, for comparison; per-state rewards with a Normal "

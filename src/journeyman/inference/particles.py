@@ -19,6 +19,7 @@ from journeyman.inference.surprise import Surprise, surprise_of
 from journeyman.inference.target import Target
 from journeyman.inference.weights import log_mean_exp, normalised, systematic_resample, widest_direction
 from journeyman.problem import Problem
+from journeyman.threads import Ahead
 from journeyman.types import AnyArray, FloatArray
 
 MIN_PARTICLES = 100
@@ -46,6 +47,9 @@ class SMCSettings:
         Trajectories are lengthened while single moves leave a larger correlation, and shortened below half of it.
     max_leapfrog, max_burn_in
         Limits to these two; where they bind the posterior carries a warning.
+    lag
+        Updates until rejuvenated particles take over: before that those at hand are reweighted, as long as 50 of them
+        are effective. The rejuvenation starts earlier, below the square root of `ess_threshold`. 0: at once.
     """
 
     num_particles: int = 1000
@@ -57,6 +61,7 @@ class SMCSettings:
     move_correlation: float = 0.5
     max_leapfrog: int = 200
     max_burn_in: int = 12
+    lag: int = 0
 
     def __post_init__(self) -> None:
         """Check ranges."""
@@ -64,6 +69,7 @@ class SMCSettings:
         whole_number(self.chain_length, "chain_length", 1)
         whole_number(self.max_leapfrog, "max_leapfrog", 1)
         whole_number(self.max_burn_in, "max_burn_in", 1)
+        whole_number(self.lag, "lag", 0, "0 rejuvenates at once.")
         if self.num_chains < 12:
             raise InputError(
                 "num_particles must be at least 12 times chain_length, "
@@ -76,6 +82,24 @@ class SMCSettings:
     def num_chains(self) -> int:
         """Number of ancestors per rejuvenation."""
         return -(-self.num_particles // self.chain_length)
+
+
+class Started(NamedTuple):
+    """A rejuvenation that was started and is not installed yet.
+
+    Parameters
+    ----------
+    counts
+        `[S, A]` that it moves particles to: those when it was started.
+    num_waited
+        Updates that came since.
+    result
+        Its particles. They follow from those at hand and `counts`, so that it does not matter when they are computed.
+    """
+
+    counts: FloatArray
+    num_waited: int
+    result: Ahead["Particles"]
 
 
 class Moves(NamedTuple):
@@ -99,7 +123,8 @@ class Particles:
     positions `[N, D]` are draws given `moved_counts`; log_weights `[N]` (not normalised) take them to `counts`. For a
     Discrete prior (target None) the positions are the atoms, and their log weights include the prior. `precision` is
     that of the prior that positions are draws of: 1, but within a search. `num_searched` is the number of answers at
-    the last search, 0 if there was none.
+    the last search, 0 if there was none. `started` is a rejuvenation that is under way; positions stay as they are
+    until it is installed.
     """
 
     target: Target | GeneralTarget | None
@@ -118,6 +143,7 @@ class Particles:
     seconds: float = 0.0
     precision: float = 1.0
     num_searched: int = 0
+    started: Started | None = None
 
     @property
     def theta(self) -> FloatArray:

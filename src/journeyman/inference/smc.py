@@ -7,6 +7,12 @@ chain of Hamiltonian moves that leave the new posterior invariant, and every sta
 equal weight. Where the answers are too surprising for one step, the change of counts is scaled down (a tempered
 likelihood is one with fractional counts) so that each stage keeps half of the effective sample size.
 
+People should not wait for that. With a `lag`, a rejuvenation is *started* when it is due, and *installed* that many
+updates later; until then the particles at hand are reweighted on, and after it the new ones are reweighted by what came
+since, which is as exact. It is installed earlier, and one that is due is done at once, where fewer than 50 particles
+would be effective. So a schedule that depends on the weights alone says which particles stand for the posterior after
+each update, while the work can be done at any time in between: `prepare` does it in the background.
+
 Particles cannot find what the prior hardly ever proposes. When the answers are very improbable under all of them (see
 `surprise`), a *search* starts again from a prior three times as wide, and takes prior and answers together to the
 posterior by the same stages: at a part p of the way the precision of the prior is tau + p (1 - tau), tau = 1/9, and the
@@ -19,6 +25,7 @@ With a Discrete prior there is nothing to move: reweighting alone is exact.
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +35,7 @@ from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError
 from journeyman.inference.diagnostics import Diagnostics, smc_warnings, surprise_warnings
 from journeyman.inference.general import make_target
-from journeyman.inference.particles import Moved, Moves, Particles, SMCSettings, move, rejuvenated, settle
+from journeyman.inference.particles import Moved, Moves, Particles, SMCSettings, Started, move, rejuvenated, settle
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.weights import effective_size
 from journeyman.mdp import q_values, solve_batch
@@ -36,7 +43,7 @@ from journeyman.problem import Problem
 from journeyman.progress import progress_bar
 from journeyman.rewards import DiscretePrior, has_atoms
 from journeyman.rewards.agreement import check_atoms
-from journeyman.threads import resolve_num_threads
+from journeyman.threads import Ahead, resolve_num_threads
 from journeyman.types import AnyArray, FloatArray, IntArray
 
 Report = Callable[[float], None]
@@ -52,6 +59,7 @@ SEARCH_ENTRIES = (
 )
 SEARCH_GROWTH = 1.25  # of the number of answers before another search
 CLEARLY_LESS = 1.0  # log evidence, in nats
+LEAST_ESS = 50  # effective particles that a question may be chosen from while others are on their way
 
 
 class Snapshot(NamedTuple):
@@ -73,6 +81,7 @@ def infer_smc(
     """Sample the posterior of all demonstrations at once, by tempering from the prior; settings as in `SMCSettings`."""
     with progress_bar("Moving particles", is_shown=progress) as report:
         particles = start(problem, seed=seed, num_threads=num_threads, **settings)
+        particles = replace(particles, settings=replace(particles.settings, lag=0))  # nobody asks in between
         particles = advance(particles, counts, num_threads=num_threads, report=report)
     return posterior_of(particles)
 
@@ -149,21 +158,92 @@ def advance(
         log_weights = _atom_log_weights(particles, counts)
         return replace(particles, counts=counts, log_weights=log_weights, seconds=_since(begin, particles))
     num_answers = int(np.rint(counts.sum()))
-    advanced = _tempered(particles, counts, num_threads, report)
+    advanced = _scheduled(particles, counts, num_threads, report)
     advanced = replace(advanced, num_searched=min(advanced.num_searched, num_answers))
     is_due = num_answers >= SEARCH_GROWTH * advanced.num_searched and can_search(advanced)
     if is_due and advanced.surprise.is_large:
-        advanced = replace(_better_found(advanced, num_threads), num_searched=num_answers)
+        advanced = finished(advanced, num_threads=num_threads)
+        if advanced.surprise.is_large:
+            advanced = replace(_better_found(advanced, num_threads), num_searched=num_answers)
     return replace(advanced, seconds=_since(begin, particles))
 
 
-def _tempered(particles: Particles, counts: FloatArray, num_threads: int, report: Report | None = None) -> Particles:
-    """Take particles to the posterior given `counts`, in stages that each keep enough of the effective size."""
+def _scheduled(particles: Particles, counts: FloatArray, num_threads: int, report: Report | None = None) -> Particles:
+    """Take particles to the posterior given `counts`: reweight, and start, install or do at once what is due."""
+    settings, started = particles.settings, particles.started
+    at_hand = replace(particles, started=None)
+    if settings.lag == 0:
+        return _tempered(at_hand, counts, num_threads, report)
+    log_weights = _log_ratio(particles, counts - particles.moved_counts, 0.0)
+    reweighted = replace(at_hand, counts=counts, log_weights=log_weights)
+    is_enough = effective_size(log_weights) >= LEAST_ESS
+    if started is not None:
+        num_waited = started.num_waited + 1
+        if is_enough and num_waited < settings.lag:
+            return replace(reweighted, started=started._replace(num_waited=num_waited))
+        return _scheduled(_installed(particles, started, num_threads), counts, num_threads, report)
+    if not is_enough:
+        reweighted = _tempered(at_hand, counts, num_threads, report)
+    if effective_size(reweighted.log_weights) >= _early(settings) * settings.num_particles:
+        return reweighted
+    return replace(reweighted, started=_started(reweighted, counts))
+
+
+def _early(settings: SMCSettings) -> float:
+    """Return the part of the particles that are effective when a rejuvenation is started that is installed later.
+
+    It is halfway to the threshold, on the scale on which answers make it fall.
+    """
+    return float(np.sqrt(settings.ess_threshold))
+
+
+def _started(particles: Particles, counts: FloatArray, num_waited: int = 0) -> Started:
+    source = replace(particles, counts=counts, started=None)
+    return Started(counts, num_waited, Ahead(partial(_moved_on, source)))
+
+
+def _moved_on(source: Particles, num_threads: int) -> Particles:
+    return _tempered(source, source.counts, num_threads, threshold=_early(source.settings))
+
+
+def _installed(particles: Particles, started: Started, num_threads: int) -> Particles:
+    """Return what a rejuvenation gives, at the counts when it was started."""
+    return replace(started.result.value(num_threads), num_searched=particles.num_searched)
+
+
+def finished(particles: Particles, *, num_threads: int | None = None) -> Particles:
+    """Return particles of the same posterior, with none of the rejuvenations under way that they would wait for."""
+    if particles.started is None:
+        return particles
+    num_threads = resolve_num_threads(num_threads)
+    installed = _installed(particles, particles.started, num_threads)
+    return replace(_tempered(installed, particles.counts, num_threads), seconds=particles.seconds)
+
+
+def prepare(particles: Particles, *, num_threads: int | None = None) -> None:
+    """Begin in the background what a later update will need; with one thread nothing is done beside the caller."""
+    if particles.started is not None and num_threads != 1:
+        particles.started.result.begin(resolve_num_threads(num_threads))
+
+
+def _tempered(
+    particles: Particles,
+    counts: FloatArray,
+    num_threads: int,
+    report: Report | None = None,
+    *,
+    threshold: float | None = None,
+) -> Particles:
+    """Take particles to the posterior given `counts`, in stages that each keep enough of the effective size.
+
+    `threshold` is used instead of the `ess_threshold` of the settings, if given.
+    """
     settings = particles.settings
+    wanted = (settings.ess_threshold if threshold is None else threshold) * settings.num_particles
     change, narrowing = counts - particles.moved_counts, 1.0 - particles.precision
     remaining = 1.0
     log_weights = _log_ratio(particles, change, narrowing)
-    while effective_size(log_weights) < settings.ess_threshold * settings.num_particles:
+    while effective_size(log_weights) < wanted:
         part = _stage_size(log_weights, settings.stage_ess * settings.num_particles)
         precision = 1.0 if part == 1.0 else particles.precision + part * narrowing
         particles = rejuvenated(particles, part * log_weights, part * change, num_threads, precision)
@@ -300,7 +380,11 @@ def to_snapshot(particles: Particles) -> Snapshot:
     """Return particles as plain data and arrays, bit by bit."""
     names = (*SNAPSHOT_NUMBERS, *LATER_NUMBERS)
     facts = {name: getattr(particles, name) for name in names} | {"moves": particles.moves._asdict()}
-    return Snapshot(facts, {name: np.array(getattr(particles, name)) for name in SNAPSHOT_ARRAYS})
+    arrays = {name: np.array(getattr(particles, name)) for name in SNAPSHOT_ARRAYS}
+    if particles.started is not None:  # its result follows from the rest
+        facts["num_waited"] = particles.started.num_waited
+        arrays["started_counts"] = np.array(particles.started.counts)
+    return Snapshot(facts, arrays)
 
 
 def from_snapshot(problem: Problem, snapshot: Snapshot, *, seed: int = 0, **settings: Any) -> Particles:
@@ -312,7 +396,7 @@ def from_snapshot(problem: Problem, snapshot: Snapshot, *, seed: int = 0, **sett
             f"a snapshot must belong to its problem of {num_states} states, got values of shape "
             f"{arrays['values'].shape}. Restore without it: snapshot=None."
         )
-    return Particles(
+    particles = Particles(
         target=None if problem.prior.is_discrete else make_target(problem).with_counts(arrays["moved_counts"]),
         problem=problem,
         settings=SMCSettings(**settings),
@@ -322,6 +406,10 @@ def from_snapshot(problem: Problem, snapshot: Snapshot, *, seed: int = 0, **sett
         **{name: snapshot.facts.get(name, default) for name, default in LATER_NUMBERS.items()},
         **arrays,
     )
+    if "started_counts" not in snapshot.arrays:
+        return particles
+    counts = np.ascontiguousarray(snapshot.arrays["started_counts"])
+    return replace(particles, started=_started(particles, counts, int(snapshot.facts["num_waited"])))
 
 
 def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None) -> Iterator[Posterior]:
@@ -330,6 +418,7 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
     The chains are many and first move until they have forgotten where they started, so that they are nearly independent
     draws of the posterior. Each posterior has twice as many draws as the last one.
     """
+    particles = finished(particles, num_threads=num_threads)
     source, settings = particles.target, particles.settings
     if source is None:  # a Discrete prior: the posterior is exact, there is nothing to draw
         yield posterior_of(particles)
@@ -383,6 +472,9 @@ def posterior_of(particles: Particles) -> Posterior:
     moves = particles.moves
     is_discrete = particles.target is None
     ess = effective_size(particles.log_weights)
+    lasting_ess = (
+        ess if particles.started is None else np.inf
+    )  # others are on their way, and certificates draw from them
     diagnostics = Diagnostics(
         seconds=particles.seconds,
         num_gradients=moves.num_gradients,
@@ -394,7 +486,7 @@ def posterior_of(particles: Particles) -> Posterior:
         chain_length=particles.settings.chain_length if moves.num_rejuvenations else None,
         num_rejuvenations=moves.num_rejuvenations,
         warnings=(
-            *(() if is_discrete else smc_warnings(ess, len(particles.positions), moves, particles.settings)),
+            *(() if is_discrete else smc_warnings(lasting_ess, len(particles.positions), moves, particles.settings)),
             *surprise_warnings(particles.surprise),
         ),
     )

@@ -32,7 +32,7 @@ def first_belief(problem: Problem, settings: LearnerSettings, num_threads: int |
     incremental = settings.method.incremental
     if incremental is None:
         return inferred_belief(problem, settings, BEFORE, (), num_threads)
-    options = settings.sized_options
+    options = _options(settings, incremental)
     state = incremental.start_fn(problem, seed=settings.seed, num_threads=num_threads, **options)
     return _kept_belief(settings, incremental, BEFORE, state)
 
@@ -76,6 +76,13 @@ def updated_belief(
     return _kept_belief(settings, incremental, event_number, state)
 
 
+def prepare_belief(settings: LearnerSettings, belief: Belief | None, num_threads: int | None) -> None:
+    """Begin in the background what the next event will need, where the method can."""
+    incremental = settings.method.incremental
+    if belief is not None and incremental is not None and incremental.prepare_fn is not None:
+        incremental.prepare_fn(belief.state, num_threads=num_threads)
+
+
 def belief_to_snapshot(settings: LearnerSettings, belief: Belief | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return plain data and arrays from which `belief_from_snapshot` makes it again; none if it is to be inferred."""
     incremental = settings.method.incremental
@@ -91,9 +98,15 @@ def belief_from_snapshot(problem: Problem, settings: LearnerSettings, snapshot: 
     if facts["belief_event"] is None or incremental is None:
         return None
     arrays = {name: value for name, value in snapshot.items() if name != "state"}
-    kept, options = Snapshot(facts["belief"], arrays), settings.sized_options
+    kept, options = Snapshot(facts["belief"], arrays), _options(settings, incremental)
     state = incremental.from_snapshot_fn(problem, kept, seed=settings.seed, **options)
     return _kept_belief(settings, incremental, int(facts["belief_event"]), state)
+
+
+def _options(settings: LearnerSettings, incremental: Incremental) -> dict[str, Any]:
+    """Return the options of the method: those of a live learner, unless certificates rest on its samples alone."""
+    live = incremental.live_options if settings.max_samples > 0 else {}
+    return {**live, **settings.sized_options}
 
 
 def _kept_belief(settings: LearnerSettings, incremental: Incremental, event_number: int, state: Any) -> Belief:

@@ -17,6 +17,7 @@ from journeyman.apprentice.looks import checked_seconds
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.asking import ask_event, checked_batch, choose, rate
+from journeyman.learner.belief import prepare_belief
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
 from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
@@ -216,10 +217,22 @@ class ActiveLearner(LedgerView):
 
     def apply(self, event: Event) -> None:
         """Apply the next event, whoever made it."""
-        self._state = advance(self._state, event, self.num_threads)
+        self._apply(event, is_checked=False)
 
     def _apply_checked(self, event: Event) -> None:
-        self._state = advance(self._state, event, self.num_threads, is_checked=True)
+        self._apply(event, is_checked=True)
+
+    def _apply(self, event: Event, is_checked: bool) -> None:
+        self._state = advance(self._state, event, self.num_threads, is_checked=is_checked)
+        if self.pending:
+            self.prepare()
+
+    def prepare(self) -> None:
+        """Begin in the background what the next answer will need; done by itself while queries wait for one.
+
+        Nothing but time depends on it. With `num_threads=1` nothing is done beside the caller.
+        """
+        prepare_belief(self.settings, self._state.belief, self.num_threads)
 
     # What is known
 

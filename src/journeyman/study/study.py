@@ -140,6 +140,8 @@ class Study(LedgerView):
                     break
             else:
                 self._log.store(lambda: self._catch_up_with(self._log.events).propose_ask(k))  # now they wait for us
+            if self._learner is not None:
+                self._learner.prepare()
             return self._log.ledger.queries[-k:]
 
     def _if_next(self, event: Event) -> Event | None:
