@@ -32,7 +32,7 @@ MAX_UPDATES = 5000  # rank-1 updates after which the inverse is computed afresh
 SWEEP_TOLERANCE = 1e-11  # relative change of V at which sweeps stop
 ADJOINT_TOLERANCE = 1e-11  # part of the adjoint's right side that may be left over
 MAX_SWEEPS = 100_000
-MAX_PENDING = 12  # rank-1 updates that are applied to the inverse together
+MAX_PENDING = 4  # rank-1 updates that are applied to the inverse together
 CHECK_EVERY = 20  # evaluations between looks at the drift
 INV_SQRT_2PI = 0.3989422804014327
 SQRT_HALF = 0.7071067811865476
@@ -245,7 +245,7 @@ def add_extra(model, s, a, amount, target):
 
 @helper
 def rest_of_value(model, work, s, a, V):
-    """Return what Q(s, a) has besides the first entry: the others of its row, and its reward unless actions share it."""
+    """Return what Q(s, a) has besides the first entry: the others of its row, its reward unless actions share it."""
     row = s * model.available.shape[1] + a
     total = 0.0 if model.is_state_only else work.reward[row]
     for k in range(model.extra_indptr[row] + 1, model.extra_indptr[row + 1]):

@@ -260,7 +260,7 @@ def model_of(problem: Problem, affine: AffineMap) -> Model:
 
 
 def first_entries(extra: SparseRows, shape: tuple[int, ...]) -> tuple[AnyArray, FloatArray, IntArray]:
-    """Return next states and weights `[A * S]` of the first entry of each row `[S * A]`, and the rows that have more."""
+    """Return next states and weights `[A * S]` of the first entries of rows `[S * A]`, and the rows that have more."""
     sizes = np.diff(extra.indptr)
     has_any, first = sizes > 0, extra.indptr[:-1]
     next_states, weights = np.zeros(sizes.size, dtype=np.int32), np.zeros(sizes.size)

@@ -168,7 +168,7 @@ def pull_back(model, space, work, memory, slope, gradient):
 
 @helper
 def action_value_gaps(model, data, work, x):
-    """Set work.q `[A * K]` to beta (Q(s, a) - max_b Q(s, b)) at the states with data; minus infinity if a is missing."""
+    """Set work.q `[A * K]` to beta (Q(s, a) - max_b Q(s, b)) at states with data; minus infinity if a is missing."""
     num_actions, num_known = model.available.shape[1], data.states.size
     for a in range(num_actions):
         for i in range(num_known):
