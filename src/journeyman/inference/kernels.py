@@ -32,13 +32,14 @@ MAX_UPDATES = 5000  # rank-1 updates after which the inverse is computed afresh
 SWEEP_TOLERANCE = 1e-11  # relative change of V at which sweeps stop
 ADJOINT_TOLERANCE = 1e-11  # part of the adjoint's right side that may be left over
 MAX_SWEEPS = 100_000
-MAX_PENDING = 12  # rank-1 updates that are applied to the inverse together
+MAX_PENDING = 4  # rank-1 updates that are applied to the inverse together
 CHECK_EVERY = 20  # evaluations between looks at the drift
 INV_SQRT_2PI = 0.3989422804014327
 SQRT_HALF = 0.7071067811865476
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 MAGIC = 6755399441055744.0  # 1.5 * 2^52
+LOWEST = -1e300  # for minus infinity where that is multiplied by 0
 
 
 class Model(NamedTuple):
@@ -50,8 +51,12 @@ class Model(NamedTuple):
     extra_indptr: Any  # [S * A + 1] what each action adds
     extra_next: Any
     extra_weights: Any
+    first_next: Any  # [A * S] the first entry of what action a adds in state s, at a S + s; weight 0 if there is none
+    first_weights: Any
+    longer_rows: Any  # rows s A + a that have more entries than the first
     loops: Any  # [S, A] discounted chance of staying
     available: Any  # [S, A]
+    missing: Any  # [A * S] 0, or minus infinity where an action is not available
     choice_states: Any  # states where actions can differ
     feature_indptr: Any  # F by rows: [S] if the reward depends on the state only, else [S * A]
     feature_columns: Any
@@ -85,6 +90,7 @@ class Work(NamedTuple):
     u: Any  # [D]
     slope: Any  # [D] du / dz
     q: Any  # [S * A]
+    action_values: Any  # [A * S] what tells the actions of a state apart
     num_updates: Any  # [3] since the last inversion: rank-1 updates (-1: no inverse yet), those pending, evaluations
     num_gradients: Any  # [1]
     powers: Any  # [S * A]
@@ -134,43 +140,70 @@ def assign(target, source):
 
 @helper
 def scaled_gaps(model, data, work, V):
-    """Set work.q `[K, A]` to beta (Q(s, a) - max_b Q(s, b)) at the states with data, minus infinity if a is missing.
+    """Set work.q `[A * K]` to beta (Q(s, a) - max_b Q(s, b)) at the states with data, minus infinity if a is missing.
 
-    What the actions of a state share cancels and is left out.
+    What the actions of a state share cancels and is left out. Actions come first, states second, here and below, so
+    that the inner loops are long and become vector instructions.
     """
-    num_actions = model.available.shape[1]
-    for i in range(data.states.size):
-        s = data.states[i]
-        best = -np.inf
+    num_states, num_actions = model.available.shape
+    num_known = data.states.size
+    for a in range(num_actions):
+        for i in range(num_known):
+            s = np.uintp(a * num_states + data.states[i])
+            work.q[a * num_known + i] = (
+                model.first_weights[s] * V[np.uintp(model.first_next[s])] + model.missing[s]
+            )  # fmt: skip
+    if model.longer_rows.size > 0 or not model.is_state_only:
         for a in range(num_actions):
-            q = -np.inf
-            if model.available[s, a]:
-                q = extra_value(model, s, a, V)
-                if not model.is_state_only:
-                    q += work.reward[s * num_actions + a]
-                q *= model.beta
-                best = max(best, q)
-            work.q[i * num_actions + a] = q
-        for a in range(num_actions):
-            work.q[i * num_actions + a] -= best
+            for i in range(num_known):
+                work.q[a * num_known + i] += rest_of_value(model, work, data.states[i], a, V)
+    subtract_best(model, data, work)
+
+
+@helper
+def subtract_best(model, data, work):
+    """Multiply work.q `[A * K]` by beta, and subtract the best of each state; work.powers is scratch."""
+    num_actions, num_known = model.available.shape[1], data.states.size
+    for i in range(num_known):
+        work.powers[i] = -np.inf
+    for a in range(num_actions):
+        for i in range(num_known):
+            work.q[a * num_known + i] *= model.beta
+            work.powers[i] = max(work.powers[i], work.q[a * num_known + i])
+    for a in range(num_actions):
+        for i in range(num_known):
+            work.q[a * num_known + i] -= work.powers[i]
 
 
 @helper
 def log_likelihood_of_gaps(model, data, work):
-    """Return the log likelihood from the gaps in work.q, which become exp(gap); work.powers is scratch."""
-    num_actions = model.available.shape[1]
+    """Return the log likelihood from the gaps in work.q, which become exp(gap); work.powers `[K]` gets their sums."""
+    num_actions, num_known = model.available.shape[1], data.states.size
     total = 0.0
-    for i in range(data.states.size):
-        for a in range(num_actions):
-            if data.counts[i, a] != 0.0:
-                total += data.counts[i, a] * work.q[i * num_actions + a]
-    exponentials(work.q, data.states.size * num_actions, work.powers)
-    for i in range(data.states.size):
-        normaliser = 0.0
-        for a in range(num_actions):
-            normaliser += work.q[i * num_actions + a]
-        total -= data.totals[i] * math.log(normaliser)
+    for a in range(num_actions):
+        for i in range(num_known):
+            total += data.counts[i, a] * max(work.q[a * num_known + i], LOWEST)
+    exponentials(work.q, num_known * num_actions, work.powers)
+    for i in range(num_known):
+        work.powers[i] = 0.0
+    for a in range(num_actions):
+        for i in range(num_known):
+            work.powers[i] += work.q[a * num_known + i]
+    for i in range(num_known):
+        total -= data.totals[i] * math.log(work.powers[i])
     return total
+
+
+@helper
+def gaps_to_slopes(model, data, work):
+    """Set work.q `[A * K]` to the slopes of the log likelihood in Q, from what `log_likelihood_of_gaps` leaves."""
+    num_actions, num_known = model.available.shape[1], data.states.size
+    for i in range(num_known):
+        work.powers[i] = data.totals[i] / work.powers[i]
+    for a in range(num_actions):
+        for i in range(num_known):
+            chosen = data.counts[i, a]
+            work.q[a * num_known + i] = model.beta * (chosen - work.powers[i] * work.q[a * num_known + i])
 
 
 @helper
@@ -184,12 +217,75 @@ def common_value(model, s, V):
 
 @helper
 def extra_value(model, s, a, V):
-    """Return the part of discount * sum of p(s' | s, a) V(s') that action a adds."""
+    """Return the part of discount * sum of p(s' | s, a) V(s') that action a adds.
+
+    Mostly a single entry, which lies in arrays of its own: looking up where rows begin takes longer.
+    """
+    num_states, num_actions = model.available.shape
+    first = a * num_states + s
+    total = model.first_weights[first] * V[np.uintp(model.first_next[first])]
+    if model.longer_rows.size > 0:
+        row = s * num_actions + a
+        for k in range(model.extra_indptr[row] + 1, model.extra_indptr[row + 1]):
+            total += model.extra_weights[k] * V[model.extra_next[k]]
+    return total
+
+
+@helper
+def add_extra(model, s, a, amount, target):
+    """Add amount * the row that action a adds in s to target."""
+    num_states, num_actions = model.available.shape
+    first = a * num_states + s
+    target[np.uintp(model.first_next[first])] += amount * model.first_weights[first]
+    if model.longer_rows.size > 0:
+        row = s * num_actions + a
+        for k in range(model.extra_indptr[row] + 1, model.extra_indptr[row + 1]):
+            target[model.extra_next[k]] += amount * model.extra_weights[k]
+
+
+@helper
+def rest_of_value(model, work, s, a, V):
+    """Return what Q(s, a) has besides the first entry: the others of its row, its reward unless actions share it."""
     row = s * model.available.shape[1] + a
-    total = 0.0
-    for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
+    total = 0.0 if model.is_state_only else work.reward[row]
+    for k in range(model.extra_indptr[row] + 1, model.extra_indptr[row + 1]):
         total += model.extra_weights[k] * V[model.extra_next[k]]
     return total
+
+
+@helper
+def set_action_values(model, work):
+    """Set work.action_values to what tells the actions of a state apart at work.V, work.scratch `[S]` to the best."""
+    num_states, num_actions = model.available.shape
+    q, best = work.action_values, work.scratch
+    for i in range(q.size):
+        q[i] = model.first_weights[i] * work.V[np.uintp(model.first_next[i])] + model.missing[i]
+    if model.longer_rows.size > 0 or not model.is_state_only:
+        for s in range(num_states):
+            for a in range(num_actions):
+                q[a * num_states + s] += rest_of_value(model, work, s, a, work.V)
+    for s in range(num_states):
+        best[s] = q[s]
+    for a in range(1, num_actions):
+        for s in range(num_states):
+            best[s] = max(best[s], q[a * num_states + s])
+
+
+@helper
+def improve_policy(model, work, slack):
+    """Switch actions until none is better than pi's by more than `slack`; V follows."""
+    num_states = work.V.size
+    num_switches = 1
+    while num_switches > 0:
+        num_switches = 0
+        set_action_values(model, work)
+        for i in range(model.choice_states.size):
+            s = model.choice_states[i]
+            if work.scratch[s] > work.action_values[work.pi[s] * num_states + s] + slack:
+                action, gain = better_action(model, work, s, slack)  # V may have moved since
+                if action >= 0:
+                    switch_action(model, work, s, action, gain)
+                    num_switches += 1
 
 
 @helper
@@ -476,25 +572,21 @@ def set_likelihood_slopes(model, data, work):
 
     Everything that the actions of a state share cancels.
     """
-    num_actions = model.available.shape[1]
+    num_actions, num_known = model.available.shape[1], data.states.size
     work.g[:] = 0.0
     work.g_reward[:] = 0.0
     scaled_gaps(model, data, work, work.V)
     log_likelihood = log_likelihood_of_gaps(model, data, work)
-    for i in range(data.states.size):
-        s = data.states[i]
-        normaliser = 0.0
+    gaps_to_slopes(model, data, work)
+    for a in range(num_actions):
+        for i in range(num_known):
+            add_extra(model, data.states[i], a, work.q[a * num_known + i], work.g)
+    if not model.is_state_only:
         for a in range(num_actions):
-            normaliser += work.q[i * num_actions + a]
-        factor = data.totals[i] / normaliser
-        for a in range(num_actions):
-            if model.available[s, a]:
-                slope = model.beta * (data.counts[i, a] - factor * work.q[i * num_actions + a])
-                row = s * num_actions + a
-                if not model.is_state_only:
-                    work.g_reward[row] += slope
-                for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
-                    work.g[model.extra_next[k]] += slope * model.extra_weights[k]
+            for i in range(num_known):
+                s = data.states[i]
+                if model.available[s, a]:
+                    work.g_reward[s * num_actions + a] += work.q[a * num_known + i]
     return log_likelihood
 
 
@@ -533,15 +625,7 @@ def dense_gradient(model, data, work, z, gradient):
         if must_invert:
             invert(model, work)
         largest = apply_inverse(model, work)
-        num_left, i = model.choice_states.size, 0
-        while num_left > 0:  # until no state has a better action
-            s = model.choice_states[i]
-            action, gain = better_action(model, work, s, SLACK * largest)
-            num_left -= 1
-            if action >= 0:
-                switch_action(model, work, s, action, gain)
-                num_left = model.choice_states.size
-            i = i + 1 if i + 1 < model.choice_states.size else 0
+        improve_policy(model, work, SLACK * largest)
         work.num_updates[2] += 1
         if must_invert or work.num_updates[2] % CHECK_EVERY != 0:
             break
@@ -759,21 +843,25 @@ def log_density_gradient_packed(header, ints, floats, next_states, available, z,
     """
     num_states, num_actions = available.shape
     num_inverse = num_states if header[2] == 1 else 0
-    states = ints[header[8] : header[9]]
+    states = ints[header[9] : header[10]]
     model = Model(
         ints[header[3] : header[4]],  # common_indptr
-        next_states[header[33] : header[34]],  # common_next
-        floats[header[13] : header[14]],  # common_weights
+        next_states[header[37] : header[38]],  # common_next
+        floats[header[14] : header[15]],  # common_weights
         ints[header[4] : header[5]],  # extra_indptr
-        next_states[header[34] : header[35]],  # extra_next
-        floats[header[14] : header[15]],  # extra_weights
-        floats[header[15] : header[16]].reshape(available.shape),  # loops
+        next_states[header[38] : header[39]],  # extra_next
+        floats[header[15] : header[16]],  # extra_weights
+        next_states[header[39] : header[40]],  # first_next
+        floats[header[16] : header[17]],  # first_weights
+        ints[header[5] : header[6]],  # longer_rows
+        floats[header[17] : header[18]].reshape(available.shape),  # loops
         available,  # available
-        ints[header[5] : header[6]],  # choice_states
-        ints[header[6] : header[7]],  # feature_indptr
-        ints[header[7] : header[8]],  # feature_columns
-        floats[header[16] : header[17]],  # feature_values
-        floats[header[17] : header[18]],  # offset
+        floats[header[18] : header[19]],  # missing
+        ints[header[6] : header[7]],  # choice_states
+        ints[header[7] : header[8]],  # feature_indptr
+        ints[header[8] : header[9]],  # feature_columns
+        floats[header[19] : header[20]],  # feature_values
+        floats[header[20] : header[21]],  # offset
         floats[0],  # beta
         header[0] == 1,  # is_state_only
         header[1] == 1,  # is_uniform
@@ -781,25 +869,26 @@ def log_density_gradient_packed(header, ints, floats, next_states, available, z,
     )
     data = Data(
         states,  # states
-        floats[header[18] : header[19]].reshape((states.size, num_actions)),  # counts
-        floats[header[19] : header[20]],  # totals
+        floats[header[21] : header[22]].reshape((states.size, num_actions)),  # counts
+        floats[header[22] : header[23]],  # totals
     )
     work = Work(
-        ints[header[9] : header[10]],  # pi
-        floats[header[20] : header[21]],  # V
-        floats[header[21] : header[22]].reshape((num_inverse, num_inverse)),  # inverse
-        floats[header[22] : header[23]],  # y
-        floats[header[23] : header[24]],  # g
-        floats[header[24] : header[25]],  # g_reward
-        floats[header[25] : header[26]],  # reward
-        floats[header[26] : header[27]],  # scratch
-        floats[header[27] : header[28]],  # u
-        floats[header[28] : header[29]],  # slope
-        floats[header[29] : header[30]],  # q
-        ints[header[10] : header[11]],  # num_updates
-        ints[header[11] : header[12]],  # num_gradients
-        floats[header[30] : header[31]],  # powers
-        floats[header[31] : header[32]].reshape((2 * MAX_PENDING, num_states)),  # pending
+        ints[header[10] : header[11]],  # pi
+        floats[header[23] : header[24]],  # V
+        floats[header[24] : header[25]].reshape((num_inverse, num_inverse)),  # inverse
+        floats[header[25] : header[26]],  # y
+        floats[header[26] : header[27]],  # g
+        floats[header[27] : header[28]],  # g_reward
+        floats[header[28] : header[29]],  # reward
+        floats[header[29] : header[30]],  # scratch
+        floats[header[30] : header[31]],  # u
+        floats[header[31] : header[32]],  # slope
+        floats[header[32] : header[33]],  # q
+        floats[header[33] : header[34]],  # action_values
+        ints[header[11] : header[12]],  # num_updates
+        ints[header[12] : header[13]],  # num_gradients
+        floats[header[34] : header[35]],  # powers
+        floats[header[35] : header[36]].reshape((2 * MAX_PENDING, num_states)),  # pending
     )
     if header[2] == 1:
         return dense_gradient(model, data, work, z, gradient)

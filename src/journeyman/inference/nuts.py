@@ -39,6 +39,7 @@ STATS = {  # ours, which are ArviZ's, and nutpie's names
 INT_FIELDS = (
     ("model", "common_indptr"),
     ("model", "extra_indptr"),
+    ("model", "longer_rows"),
     ("model", "choice_states"),
     ("model", "feature_indptr"),
     ("model", "feature_columns"),
@@ -50,7 +51,9 @@ INT_FIELDS = (
 FLOAT_FIELDS = (
     ("model", "common_weights"),
     ("model", "extra_weights"),
+    ("model", "first_weights"),
     ("model", "loops"),
+    ("model", "missing"),
     ("model", "feature_values"),
     ("model", "offset"),
     ("data", "counts"),
@@ -65,11 +68,12 @@ FLOAT_FIELDS = (
     ("work", "u"),
     ("work", "slope"),
     ("work", "q"),
+    ("work", "action_values"),
     ("work", "powers"),
     ("work", "pending"),
 )
 NUM_FLAGS = 3
-NEXT_FIELDS = (("model", "common_next"), ("model", "extra_next"))
+NEXT_FIELDS = (("model", "common_next"), ("model", "extra_next"), ("model", "first_next"))
 
 
 class Packed(NamedTuple):

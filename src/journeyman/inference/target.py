@@ -21,12 +21,12 @@ from journeyman.experts import Boltzmann
 from journeyman.inference import kernels
 from journeyman.inference.kernels import Data, Model, Work
 from journeyman.mdp import solve_batch
-from journeyman.mdp.ordering import shared_rows
+from journeyman.mdp.ordering import SparseRows, shared_rows
 from journeyman.problem import Problem
 from journeyman.rewards import AffineMap, continuous
 from journeyman.rewards.agreement import trusted_affine_map
 from journeyman.threads import resolve_num_threads, run_chunks
-from journeyman.types import FloatArray, IntArray
+from journeyman.types import AnyArray, FloatArray, IntArray
 
 ENGINES = ("auto", "dense", "sparse")
 MAX_DENSE_STATES = 1000  # a gradient crosses over near 1400, but each chain also starts with an inversion
@@ -117,6 +117,7 @@ class Target:
             u=np.zeros(self.dimension),
             slope=np.zeros(self.dimension),
             q=np.zeros(num_states * num_actions),
+            action_values=np.zeros(num_states * num_actions),
             num_updates=np.array([-1, 0, 0]),
             num_gradients=np.zeros(1, dtype=np.int64),
             powers=np.zeros(num_states * num_actions),
@@ -242,8 +243,10 @@ def model_of(problem: Problem, affine: AffineMap) -> Model:
     return Model(
         *common,
         *extra,
+        *first_entries(extra, mdp.available.shape),
         loops=loops,
         available=np.array(mdp.available),
+        missing=np.where(mdp.available.T, 0.0, -np.inf).ravel(),
         choice_states=np.flatnonzero(~mdp.terminal | (not reward_model.is_state_only)),
         feature_indptr=features.indptr.astype(np.int64),
         feature_columns=features.indices.astype(np.int64),
@@ -254,6 +257,15 @@ def model_of(problem: Problem, affine: AffineMap) -> Model:
         is_uniform=affine.is_uniform,
         precision=1.0,
     )
+
+
+def first_entries(extra: SparseRows, shape: tuple[int, ...]) -> tuple[AnyArray, FloatArray, IntArray]:
+    """Return next states and weights `[A * S]` of the first entries of rows `[S * A]`, and the rows that have more."""
+    sizes = np.diff(extra.indptr)
+    has_any, first = sizes > 0, extra.indptr[:-1]
+    next_states, weights = np.zeros(sizes.size, dtype=np.int32), np.zeros(sizes.size)
+    next_states[has_any], weights[has_any] = extra.next_states[first[has_any]], extra.weights[first[has_any]]
+    return next_states.reshape(shape).T.ravel(), weights.reshape(shape).T.ravel(), np.flatnonzero(sizes > 1)
 
 
 def data_of(problem: Problem, counts: ArrayLike | Iterable[Demonstration] | None, *, is_change: bool = False) -> Data:

@@ -28,16 +28,19 @@ from journeyman.inference.kernels import (
     FAST,
     MAX_PENDING,
     MAX_UPDATES,
+    add_extra,
     apply_pending,
     assign,
     common_value,
     extra_value,
+    gaps_to_slopes,
     invert,
     kick,
     log_likelihood_of_gaps,
     push,
     scaled_gaps,
     stretched,
+    subtract_best,
     switch_action,
     tune_step,
 )
@@ -165,43 +168,32 @@ def pull_back(model, space, work, memory, slope, gradient):
 
 @helper
 def action_value_gaps(model, data, work, x):
-    """Set work.q `[K, A]` to beta (Q(s, a) - max_b Q(s, b)) at the states with data; minus infinity if a is missing."""
-    num_actions = model.available.shape[1]
-    for i in range(data.states.size):
-        s = data.states[i]
-        best = -np.inf
-        for a in range(num_actions):
-            if model.available[s, a]:
-                best = max(best, x[s * num_actions + a])
-        for a in range(num_actions):
-            q = model.beta * (x[s * num_actions + a] - best) if model.available[s, a] else -np.inf
-            work.q[i * num_actions + a] = q
+    """Set work.q `[A * K]` to beta (Q(s, a) - max_b Q(s, b)) at states with data; minus infinity if a is missing."""
+    num_actions, num_known = model.available.shape[1], data.states.size
+    for a in range(num_actions):
+        for i in range(num_known):
+            s = data.states[i]
+            work.q[a * num_known + i] = x[s * num_actions + a] if model.available[s, a] else -np.inf
+    subtract_best(model, data, work)
 
 
 @helper
 def add_likelihood_slope(model, data, space, work, x, gradient):
     """Return the log likelihood, and add its slope in x to the gradient."""
-    num_actions = model.available.shape[1]
+    num_actions, num_known = model.available.shape[1], data.states.size
     if space.is_q:
         action_value_gaps(model, data, work, x)
     else:
         scaled_gaps(model, data, work, x)
     log_likelihood = log_likelihood_of_gaps(model, data, work)
-    for i in range(data.states.size):
-        s = data.states[i]
-        normaliser = 0.0
-        for a in range(num_actions):
-            normaliser += work.q[i * num_actions + a]
-        factor = data.totals[i] / normaliser
-        for a in range(num_actions):
-            if model.available[s, a]:
-                slope = model.beta * (data.counts[i, a] - factor * work.q[i * num_actions + a])
-                row = s * num_actions + a
-                if space.is_q:
-                    gradient[row] += slope
-                else:
-                    for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
-                        gradient[model.extra_next[k]] += slope * model.extra_weights[k]
+    gaps_to_slopes(model, data, work)
+    for a in range(num_actions):
+        for i in range(num_known):
+            s = data.states[i]
+            if space.is_q and model.available[s, a]:
+                gradient[s * num_actions + a] += work.q[a * num_known + i]
+            elif not space.is_q:
+                add_extra(model, s, a, work.q[a * num_known + i], gradient)
     return log_likelihood
 
 
