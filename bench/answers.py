@@ -1,11 +1,19 @@
 """What an expert's time costs: answers to a confirmed certificate, by the rule of 0.1.0 and by today's.
 
-Both ask the same expert, with the same noise, on the same instances; only the rules for asking and stopping differ. The
-rule of 0.1.0 certifies on the particles that it has, half of which choose the policy; today's draws samples until the
-claim is decided. Epsilon and delta are 0.1. A run that has no confirmed certificate after 150 answers counts as 150.
+All rules ask the same expert, with the same noise, on the same instances; only how they ask and stop differs:
+
+- "0.1.0" asks by `regret_pac` (trajectories: `pac_eig`), and certifies on the particles that it has, half of which
+  choose the policy.
+- "today" is the learner as it is, with all defaults.
+- "certificate alone" asks as 0.1.0 does, and draws samples until the claim is decided, as today: what computing saves,
+  without the better questions.
+- "least risky" is today's with the apprentice that fails least often, instead of the one of largest expected return.
+
+Epsilon and delta are 0.1. A run that has no confirmed certificate after 150 answers counts as 150.
 
 Without options this prints what the committed table `bench/answers.jsonl` says. `--run` computes what is missing in it,
-on all cores, and can be stopped and continued at any time (hours in all; `--worlds` and `--seeds` for a part).
+on all cores, and can be stopped and continued at any time (hours in all; `--worlds`, `--rules` and `--seeds` for a
+part).
 
 "ratio" is the mean number of answers of 0.1.0 / of today, on 10x10 with independent terminals, with a 95 % interval
 from resampling instances in pairs. "certified_8x8" is the share of runs on 8x8, with independent terminals, that are
@@ -40,7 +48,20 @@ WORLDS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "10x10, published": ("random-10x10", {}, {}),
     "8x8, published": ("random-8x8", {}, {}),
 }
-RULES: dict[str, dict[str, Any]] = {"0.1.0": {"max_samples": 0}, "today": {}}
+OLD, NEW, DECIDED, LEAST_RISKY = "0.1.0", "today", "certificate alone", "least risky"
+RULES = (OLD, NEW, DECIDED, LEAST_RISKY)
+OLD_QUESTIONS = {"state": "regret_pac", "trajectory": "pac_eig"}
+
+
+def rule_options(rule: str, kind: str) -> dict[str, Any]:
+    """Return how a learner by one of the rules differs from the usual one."""
+    asking = {"acquisition": OLD_QUESTIONS[kind]}
+    return {
+        OLD: asking | {"max_samples": 0, "inference_options": {"lag": 0}},
+        NEW: {},
+        DECIDED: asking,
+        LEAST_RISKY: {"apprentice": "least_risky"},
+    }[rule]
 
 
 def run_cell(world_name: str, rule: str, seed: int) -> dict[str, Any]:
@@ -48,9 +69,8 @@ def run_cell(world_name: str, rule: str, seed: int) -> dict[str, Any]:
     name, options, asking = WORLDS[world_name]
     world = make_world(name, seed, **options)
     begin = time.process_time()
-    learner = ActiveLearner(
-        world.problem, epsilon=EPSILON, delta=DELTA, seed=seed, num_threads=1, **asking, **RULES[rule]
-    )
+    settings = asking | rule_options(rule, asking.get("kind", "state"))
+    learner = ActiveLearner(world.problem, epsilon=EPSILON, delta=DELTA, seed=seed, num_threads=1, **settings)
     result = simulate(learner, world.expert, LIMIT, progress=False)
     return {
         "world": world_name,
@@ -66,24 +86,25 @@ def run_cell(world_name: str, rule: str, seed: int) -> dict[str, Any]:
     }
 
 
-def paired(rows: list[dict[str, Any]], world: str) -> dict[str, Any] | None:
-    """Return what the table says of a world, for the seeds that both rules have been run on."""
+def paired(rows: list[dict[str, Any]], world: str, rules: tuple[str, str]) -> dict[str, Any] | None:
+    """Return what the table says of a world, for the seeds that both of two rules have been run on."""
     by_rule = {
-        rule: {row["seed"]: row for row in rows if (row["world"], row["rule"]) == (world, rule)} for rule in RULES
+        rule: {row["seed"]: row for row in rows if (row["world"], row["rule"]) == (world, rule)} for rule in rules
     }
-    seeds = sorted(set(by_rule["0.1.0"]) & set(by_rule["today"]))
+    first, second = rules
+    seeds = sorted(set(by_rule[first]) & set(by_rule[second]))
     if not seeds:
         return None
-    answers = {rule: np.array([by_rule[rule][seed]["answers"] for seed in seeds], dtype=float) for rule in RULES}
+    answers = {rule: np.array([by_rule[rule][seed]["answers"] for seed in seeds], dtype=float) for rule in rules}
     rng = np.random.default_rng(0)
     drawn = rng.integers(len(seeds), size=(4000, len(seeds)))
-    ratios = answers["0.1.0"][drawn].mean(axis=1) / answers["today"][drawn].mean(axis=1)
+    ratios = answers[first][drawn].mean(axis=1) / answers[second][drawn].mean(axis=1)
     summary: dict[str, Any] = {
         "num_seeds": len(seeds),
-        "ratio": float(answers["0.1.0"].mean() / answers["today"].mean()),
+        "ratio": float(answers[first].mean() / answers[second].mean()),
         "ratio_interval": [float(np.quantile(ratios, level)) for level in (0.025, 0.975)],
     }
-    for rule in RULES:
+    for rule in rules:
         certified = [by_rule[rule][seed] for seed in seeds if by_rule[rule][seed]["is_certified"]]
         summary[rule] = {
             "mean_answers": float(answers[rule].mean()),
@@ -96,40 +117,53 @@ def paired(rows: list[dict[str, Any]], world: str) -> dict[str, Any] | None:
     return summary
 
 
+def show_pairs(rows: list[dict[str, Any]], rules: tuple[str, str]) -> dict[str, Any]:
+    """Print and return what the table says of two rules, by world."""
+    found = {world: summary for world in WORLDS if (summary := paired(rows, world, rules)) is not None}
+    table = [
+        (
+            world,
+            str(summary["num_seeds"]),
+            *(f"{summary[rule]['mean_answers']:.1f}" for rule in rules),
+            "{:.2f} ({:.2f} to {:.2f})".format(summary["ratio"], *summary["ratio_interval"]),
+            *(f"{summary[rule]['certified']:.0%}" for rule in rules),
+            *(f"{summary[rule]['num_wrong']} of {summary[rule]['num_certified']}" for rule in rules),
+        )
+        for world, summary in found.items()
+    ]
+    first, second = rules
+    columns = ["world", "runs", first, second, "ratio", "certified", second, "wrong", second]
+    if table:
+        show(f"Answers to a confirmed certificate, at most {LIMIT}: {first}, {second}", columns, table)
+    return found
+
+
 def main() -> None:
     """Print what the table says, after adding to it if that is wanted."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--run", action="store_true", help="compute what is missing in the table first")
     parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=list(WORLDS), help="which to run")
+    parser.add_argument("--rules", nargs="+", choices=RULES, default=[OLD, NEW], help="which to run")
     parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help="instances of each to run")
     parser.add_argument("--workers", type=int, default=default_num_threads(), help="runs at a time")
     options = parser.parse_args()
     if options.run:
-        cells = [(world, rule, seed) for seed in range(options.seeds) for world in options.worlds for rule in RULES]
+        cells = [
+            (world, rule, seed) for seed in range(options.seeds) for world in options.worlds for rule in options.rules
+        ]
         settings = {"epsilon": EPSILON, "delta": DELTA, "limit": LIMIT}
         continue_table(TABLE, FORMAT, settings, ("world", "rule", "seed"), cells, run_cell, num_workers=options.workers)
     rows = read_table(TABLE, FORMAT)
-    found = {world: summary for world in WORLDS if (summary := paired(rows, world)) is not None}
-    table = [
-        (
-            world,
-            str(summary["num_seeds"]),
-            *(f"{summary[rule]['mean_answers']:.1f}" for rule in RULES),
-            "{:.2f} ({:.2f} to {:.2f})".format(summary["ratio"], *summary["ratio_interval"]),
-            *(f"{summary[rule]['certified']:.0%}" for rule in RULES),
-            *(f"{summary[rule]['num_wrong']} of {summary[rule]['num_certified']}" for rule in RULES),
-        )
-        for world, summary in found.items()
-    ]
-    columns = ["world", "runs", "0.1.0", "today", "ratio", "certified", "today", "wrong", "today"]
-    show(f"Answers to a confirmed certificate, at most {LIMIT}", columns, table)
+    found = show_pairs(rows, (OLD, NEW))
+    for pair in ((OLD, DECIDED), (DECIDED, NEW), (NEW, LEAST_RISKY)):
+        show_pairs(rows, pair)
     eight = found.get("8x8")
     result = {
         "bench": "answers",
         "ratio": found["10x10"]["ratio"] if "10x10" in found else None,
         "ratio_interval": found["10x10"]["ratio_interval"] if "10x10" in found else None,
-        "certified_8x8": eight["today"]["certified"] if eight else None,
-        "certified_8x8_interval": eight["today"]["certified_interval"] if eight else None,
+        "certified_8x8": eight[NEW]["certified"] if eight else None,
+        "certified_8x8_interval": eight[NEW]["certified_interval"] if eight else None,
         "worlds": found,
     }
     print(json.dumps(result))

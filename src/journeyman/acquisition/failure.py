@@ -29,6 +29,7 @@ from journeyman.acquisition.information import (
     kernel_policies,
     own_weights,
     state_chunks,
+    stated_error,
     tree_uniforms,
 )
 from journeyman.acquisition.pac import rate_pac_eig
@@ -74,7 +75,8 @@ def rate_failure_chance(posterior: Posterior, context: ScoringContext, *, answer
         if values.any():
             error = None
             if context.kind == "trajectory":
-                error = estimates.std(axis=1, ddof=1) / np.sqrt(estimates.shape[1])
+                missed = np.where(posterior.problem.mdp.terminal[context.states], 0.0, np.sqrt(chance))
+                error = stated_error(estimates, missed, context.num_histories)
             return Rating(values, error, {"level": level, "num_candidates": len(regret)})
     other = rate_pac_eig(posterior, context)
     return replace(other, details={**other.details, "used": "pac_eig"})
