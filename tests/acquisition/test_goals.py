@@ -8,17 +8,17 @@ from journeyman.errors import InputError
 
 def test_each_goal_has_its_function():
     assert default_acquisition("reward") == "reward_eig"
-    assert default_acquisition("reward", "state", 100) == "reward_eig"
-    assert default_acquisition("policy") == default_acquisition("policy", "trajectory", 100) == "pac_eig"
+    assert default_acquisition("reward", 100) == "reward_eig"
+    assert default_acquisition("policy") == "pac_eig"
     with pytest.raises(InputError, match="goal must be one of policy, reward, got 'fame'"):
         default_acquisition("fame")
 
 
-def test_looking_ahead_is_for_annotations_on_problems_of_moderate_size():
-    assert default_acquisition("policy", "state", 100) == "failure_chance"
-    assert default_acquisition("policy", "state", 150) == "failure_chance"
-    assert default_acquisition("policy", "state", 151) == "pac_eig"
-    assert {"regret_pac", "pac_eig", "reward_eig"} <= set(ACQUISITIONS)
+def test_looking_ahead_is_for_problems_of_moderate_size():
+    assert default_acquisition("policy", 100) == "failure_chance"
+    assert default_acquisition("policy", 150) == "failure_chance"
+    assert default_acquisition("policy", 151) == "pac_eig"
+    assert {"failure_chance", "pac_eig", "reward_eig"} <= set(ACQUISITIONS)
 
 
 def test_knowledge_of_the_reward():

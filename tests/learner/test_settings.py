@@ -104,7 +104,7 @@ def test_costs_must_be_a_list(costs):
         ({}, "failure_chance"),
         ({"acquisition": "random"}, "random"),
         ({"goal": "reward"}, "reward_eig"),
-        ({"kind": "trajectory", "length": 3}, "pac_eig"),
+        ({"kind": "trajectory", "length": 3}, "failure_chance"),
         ({"scope": "every_state"}, "pac_eig"),
         ({"acquisition_options": {"scope": "joint"}}, "pac_eig"),  # options without a name are those of pac_eig
     ],

@@ -13,17 +13,17 @@ GOALS = ("policy", "reward")
 MAX_LOOKAHEAD_STATES = 150  # looking ahead takes a tenth of a second there, and seconds for 400
 
 
-def default_acquisition(goal: str, query: str = "state", num_states: int | None = None) -> str:
+def default_acquisition(goal: str, num_states: int | None = None) -> str:
     """Return the acquisition function for a goal: "policy" (a certified apprentice) or "reward" (to know it).
 
-    For a policy it is `failure_chance` where that needs fewer answers to a certificate (bench/answers.py) and is quick
-    enough: single annotations, up to 150 states. Without a size it is `pac_eig`.
+    For a policy it is `failure_chance`, which needs the fewest answers to a certificate (bench/answers.py), where that
+    is quick enough: up to 150 states. Beyond that, and without a size, it is `pac_eig`.
     """
     one_of(goal, GOALS, "goal", "The usual is 'policy'.")
     if goal == "reward":
         return "reward_eig"
     is_quick = num_states is not None and num_states <= MAX_LOOKAHEAD_STATES
-    return "failure_chance" if query == "state" and is_quick else "pac_eig"
+    return "failure_chance" if is_quick else "pac_eig"
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,7 +91,7 @@ class LearnerSettings:
         is_usual = not given.get("acquisition") and not settings.acquisition_options and settings.scope == "initial"
         if not is_usual:
             return settings
-        return replace(settings, acquisition=default_acquisition(settings.goal, settings.kind, problem.mdp.num_states))
+        return replace(settings, acquisition=default_acquisition(settings.goal, problem.mdp.num_states))
 
     def __post_init__(self) -> None:
         """Check everything that does not depend on the problem, and make it plain data."""
