@@ -43,7 +43,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "wrong": num_wrong,
         "interval": [low, high],
         "delta": allowed,
-        "is_honest": allowed is None or low <= allowed,
+        "is_honest": None if allowed is None else low <= allowed,  # without a certificate there is nothing to judge
         "mean_chance": float(np.mean([row["chance"] for row in certified])) if certified else None,
         "first": len(first),
         "first_wrong": sum(row["first_is_wrong"] for row in first),
@@ -94,12 +94,13 @@ def main() -> None:
             print(f"| {' | '.join(cells)} |")
         return
     show(f"Certificates that are wrong, after at most {LIMIT} answers", COLUMNS, lines)
+    above = [name for name, family in found.items() if family["is_honest"] is False]
     allowed = sum(row["delta"] for row in rows if row["is_certified"])
     result = {
         "bench": "honesty",
         "ratio": total["wrong"] / allowed if allowed else None,
-        "is_honest": all(family["is_honest"] for family in [*found.values(), total]),
-        "above_delta": [name for name, family in found.items() if not family["is_honest"]],
+        "is_honest": total["is_honest"] and not above,
+        "above_delta": above,
         "all": total,
         "families": found,
     }
