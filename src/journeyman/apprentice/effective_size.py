@@ -240,7 +240,7 @@ def _of_groups(samples: SampleSet, is_hit: BoolArray, confidence: float, regret:
     is_even = kept > 0.999 * len(weights)
     sizes = [
         EffectiveSize(share * own, between),
-        EffectiveSize(kept, "the number of draws" if is_even else "the spread of the weights of distinct samples"),
+        EffectiveSize(kept, "the number of draws" if is_even else "the spread of the weights"),
     ]
     if min(np.unique(labels[is_hit]).size, np.unique(labels[~is_hit]).size) < FEW_HITS:
         common = np.inf
