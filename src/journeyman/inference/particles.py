@@ -48,7 +48,7 @@ class SMCSettings:
     max_leapfrog, max_burn_in
         Limits to these two; where they bind the posterior carries a warning.
     lag
-        Updates until rejuvenated particles take over: before that those at hand are reweighted, as long as 50 of them
+        Updates until rejuvenated particles take over: before that those at hand are reweighted, as long as 20 of them
         are effective. The rejuvenation starts earlier, below the square root of `ess_threshold`. 0: at once.
     """
 

@@ -9,7 +9,7 @@ likelihood is one with fractional counts) so that each stage keeps half of the e
 
 People should not wait for that. With a `lag`, a rejuvenation is *started* when it is due, and *installed* that many
 updates later; until then the particles at hand are reweighted on, and after it the new ones are reweighted by what came
-since, which is as exact. It is installed earlier, and one that is due is done at once, where fewer than 50 particles
+since, which is as exact. It is installed earlier, and one that is due is done at once, where fewer than 20 particles
 would be effective. So a schedule that depends on the weights alone says which particles stand for the posterior after
 each update, while the work can be done at any time in between: `prepare` does it in the background.
 
@@ -59,7 +59,7 @@ SEARCH_ENTRIES = (
 )
 SEARCH_GROWTH = 1.25  # of the number of answers before another search
 CLEARLY_LESS = 1.0  # log evidence, in nats
-LEAST_ESS = 50  # effective particles that a question may be chosen from while others are on their way
+LEAST_ESS = 20  # effective particles that a question may be chosen from while others are on their way
 
 
 class Snapshot(NamedTuple):
