@@ -1,9 +1,8 @@
 """Markov chains: their settings and diagnostics, and our own Hamiltonian chains, compiled from end to end.
 
-Trajectories have a length of about 1.6 in units of the posterior's standard deviations, which warm-up learns: the
-length at which means and squares take about the same number of gradients. The step is tuned by dual averaging. Lengths
-are jittered by half: trajectories of nearly equal lengths jump back and forth, so that means look excellent while
-squares and tails hardly mix.
+Trajectories have a length of about 2 in units of the posterior's standard deviations, which warm-up learns; the step
+is tuned by dual averaging. Lengths are jittered by half: trajectories of nearly equal lengths jump back and forth, so
+that means look excellent while squares and tails hardly mix.
 """
 
 import threading
@@ -27,7 +26,7 @@ from journeyman.progress import progress_bar
 from journeyman.threads import run_chunks
 from journeyman.types import AnyArray, FloatArray, IntArray
 
-TRAJECTORY_LENGTH = 1.6  # in scaled units
+TRAJECTORY_LENGTH = 2.0  # in scaled units
 FIRST_LENGTH = 1.0  # while scales are unknown
 LENGTH_JITTER = 0.5
 FIRST_STEP = 0.1
