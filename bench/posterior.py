@@ -4,10 +4,10 @@ Both sample the same posteriors, of the paper's 8x8 and 10x10 grids after 50 ann
 chain of theirs, a run of ours, and so on. NumPyro runs in a process of its own. "ratio" is against the program that one
 would write: value iteration as a compiled loop of dense products, differentiated by JAX. What more elaborate programs
 would reach (implicit gradients, successor lists, policy iteration: see _numpyro_baseline.py) is shown as well, scaled
-by their time per gradient, and "ratio_fastest_form" is against the best of them that is value iteration; `--form`
-measures another one outright. Seconds are of processor time, which others on the machine disturb least; they count
-warm-up and draws and, for ours, diagnostics. Compilation is apart. "Draws alone" leaves the warm-up out, for ours by
-its part of the gradients.
+by their time per gradient, and "ratio_fastest_form" (worst parameter, with its range; "_median" for the median one) is
+against the best of them that is value iteration; `--form fastest` measures that one outright. Seconds are of processor
+time, which others on the machine disturb least; they count warm-up and draws and, for ours, diagnostics. Compilation is
+apart. "Draws alone" leaves the warm-up out, for ours by its part of the gradients.
 
 ESS is ArviZ's bulk ESS over all chains: of one run for ours, of all chains for NumPyro. Intervals (95 %) come from the
 spread of independent runs for ours, and a jackknife over chains for NumPyro. The minimum over many parameters is too
@@ -295,6 +295,7 @@ def against(baseline: Baseline, ours: list[Sample], theirs: list[Sample]) -> dic
         "draws_alone": ratios(rate_of_runs(ours, True), rate_of_chains(theirs, True)),
         "on_clock": ratios(rate_of_runs(on_clock[0]), rate_of_chains(on_clock[1])),
         "by_form": {form: (longer[form] * main[:, 0]).tolist() for form in forms},
+        "fastest_form": longer[baseline.fastest] * main,
         "form": baseline.form,
         "fastest": baseline.fastest,
         "us_per_gradient_numpyro": 1e6 * each,
@@ -456,13 +457,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer draws, fewer sizes")
     parser.add_argument("--skip-numpyro", action="store_true", help="ours alone: no ratios")
+    parser.add_argument("--skip-growth", action="store_true", help="no times per gradient as the world grows")
+    parser.add_argument("--world", choices=tuple(FULL), action="append", help="only this world; may be repeated")
     parser.add_argument(
         "--form", default=PLAIN_FORM, help="form of NumPyro's model, or 'fastest'; default: %(default)s"
     )
     options = parser.parse_args()
     if not options.skip_numpyro and find_spec("numpyro") is None:
         sys.exit("bench/posterior.py needs NumPyro. `make bench` installs it; or say --skip-numpyro.")
-    cases = {name: annotated(make_world(name), NUM_ANNOTATIONS) for name in FULL}
+    cases = {name: annotated(make_world(name), NUM_ANNOTATIONS) for name in options.world or FULL}
     settings = QUICK if options.quick else FULL
     with pinned(1):
         if options.skip_numpyro:
@@ -470,11 +473,14 @@ def main() -> None:
         else:
             with other_process() as call:
                 results = {name: compare(case, settings[name], call, options.form) for name, case in cases.items()}
-        growth = measure_growth(QUICK_SIDES if options.quick else SIDES, 3 if options.quick else 5)
-    show_growth(growth)
+        sides = () if options.skip_growth else QUICK_SIDES if options.quick else SIDES
+        growth = measure_growth(sides, 3 if options.quick else 5)
+    if growth:
+        show_growth(growth)
     sparse = {g["states"]: g["sparse"] for g in growth}
-    small, large = results.values()
-    ratio = small.get("ratio", np.full((2, 3), None))
+    small, large = (results.get(name, {}) for name in FULL)
+    unknown = np.full((2, 3), None)
+    ratio, fastest = small.get("ratio", unknown), small.get("fastest_form", unknown)
     max_difference = max(result.get("max_difference", 0.0) for result in results.values())
     packages = ("numpy", "numba", "nutpie", "arviz", *(() if options.skip_numpyro else ("jax", "numpyro")))
     finish(
@@ -483,11 +489,14 @@ def main() -> None:
             "ratio": ratio[0, 0],
             "ratio_range": ratio[0, 1:].tolist(),
             "ratio_median": ratio[1, 0],
-            "ratio_fastest_form": small["by_form"][small["fastest"]][0] if "by_form" in small else None,
+            "ratio_fastest_form": fastest[0, 0],
+            "ratio_fastest_form_range": fastest[0, 1:].tolist(),
+            "ratio_fastest_form_median": fastest[1, 0],
+            "ratio_fastest_form_median_range": fastest[1, 1:].tolist(),
             "ratio_by_form": small.get("by_form"),
-            "us_per_gradient_8x8": small["us_per_gradient"],
-            "us_per_gradient_10x10": large["us_per_gradient"],
-            "sparse_growth": sparse[316 * 316] / sparse[100 * 100],
+            "us_per_gradient_8x8": small.get("us_per_gradient"),
+            "us_per_gradient_10x10": large.get("us_per_gradient"),
+            "sparse_growth": sparse[316 * 316] / sparse[100 * 100] if sparse else None,
             "crossover": crossover(growth),
             "max_dense_states": MAX_DENSE_STATES,
             "is_quick": options.quick,

@@ -9,7 +9,8 @@ from journeyman.errors import InputError, UnsupportedError
 from journeyman.inference import kernels
 from journeyman.inference.general import GeneralTarget
 from journeyman.inference.nuts import pack
-from journeyman.inference.target import Target
+from journeyman.inference.target import Target, first_entries
+from journeyman.mdp.ordering import shared_rows
 from journeyman.problem import Problem
 from journeyman.worlds import make_world
 
@@ -94,6 +95,43 @@ def test_engines_agree(model_kind, prior_kind):
         is_same = (dense.policies == sparse.policies).all(axis=1)
         error = np.abs(dense.gradient - sparse.gradient).max(axis=1)
         assert (error <= 1e-6 * slope * (1.0 + problem.beta))[is_same].all()
+
+
+def test_first_entries_and_the_others_give_back_the_rows():
+    """Over all problems rows with no entry, one and several occur; the first is at a S + s, the others in the row."""
+    sizes_met = set()
+    for _, problem, _ in cases("per_state", "normal"):
+        num_states, num_actions = problem.mdp.available.shape
+        extra = shared_rows(problem.mdp.rows, problem.mdp.available, problem.mdp.discount).extra
+        first_next, first_weights, longer_rows = first_entries(extra, problem.mdp.available.shape)
+        for row in range(num_states * num_actions):
+            entries = slice(extra.indptr[row], extra.indptr[row + 1])
+            expected, found = np.zeros(num_states), np.zeros(num_states)
+            np.add.at(expected, extra.next_states[entries], extra.weights[entries])
+            s, a = divmod(row, num_actions)
+            found[first_next[a * num_states + s]] += first_weights[a * num_states + s]
+            others = slice(entries.start + 1, entries.stop)
+            np.add.at(found, extra.next_states[others], extra.weights[others])
+            np.testing.assert_array_equal(found, expected)
+            size = entries.stop - entries.start
+            assert (row in longer_rows) == (size > 1)
+            sizes_met.add(min(size, 2))
+    assert sizes_met == {0, 1, 2}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_action_beats_the_policy_where_several_switch_at_once(engine):
+    """From the policy of a far point many actions switch in one evaluation, and none that is better is left."""
+    world = make_world("random-8x8", 0)
+    target = Target(world.problem, world.expert.answers([0, 9, 17]), engine=engine)
+    far = np.random.default_rng(0).standard_normal((2, target.dimension))
+    work = target.new_work()
+    target.log_density_and_gradient(far[0], work)
+    before = work.pi.copy()
+    target.log_density_and_gradient(far[1], work)
+    Q, error = twins.optimal_q(world.problem, world.problem.prior.from_unconstrained(far[1]))
+    assert (work.pi != before).sum() > 10
+    assert (Q[np.arange(len(Q)), work.pi] >= Q.max(axis=1) - 1e-8 * (1.0 + np.abs(Q).max()) - error).all()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
