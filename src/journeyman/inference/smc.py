@@ -47,6 +47,7 @@ from journeyman.threads import Ahead, resolve_num_threads
 from journeyman.types import AnyArray, FloatArray, IntArray
 
 Report = Callable[[float], None]
+MIN_DRAWN_CHAINS = 50  # of `draw_more`: the spread between fewer would say little about what draws are worth
 MAX_DRAWN_ENTRIES = 50_000_000  # numbers that `draw_more` holds at once
 SPARE_PARTICLES = 1.5  # some ancestors of particles are doubles
 SNAPSHOT_ARRAYS = ("positions", "values", "policies", "moved_counts", "counts", "log_weights")
@@ -426,7 +427,8 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
     begin, num_threads = time.perf_counter(), resolve_num_threads(num_threads)
     rng = np.random.default_rng(seed)
     target = source.with_counts(particles.counts)
-    settled = settle(rng, particles, target, particles.log_weights, settings.num_chains, num_threads)
+    num_chains = max(settings.num_chains, MIN_DRAWN_CHAINS)
+    settled = settle(rng, particles, target, particles.log_weights, num_chains, num_threads)
     chains, num_gradients, num_moves = settled.chains, settled.num_gradients, settings.chain_length
     parts: list[Moved] = []
     num_entries = 0

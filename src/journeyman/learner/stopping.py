@@ -9,7 +9,7 @@ import numpy as np
 from journeyman.acquisition import RewardKnowledge, reward_knowledge
 from journeyman.apprentice import Certificate, certify
 from journeyman.apprentice.certificate import certify_growing
-from journeyman.apprentice.effective_size import lower_bound
+from journeyman.apprentice.effective_size import lower_bound, size_needed
 from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.experts import SimulatedExpert
@@ -51,8 +51,10 @@ def certificate_of(
     posterior, claimed = belief.posterior, _claim(settings)
     if settings.max_samples > 0:
         flattering = certify(posterior, **claimed, policy=policy)
-        if flattering.status == "refused" or flattering.effective_size is None or is_clearly_above(flattering):
+        if flattering.effective_size is None or is_clearly_above(flattering):
             return flattering
+        if flattering.status == "refused" and (posterior.warnings or not has_too_few_samples(flattering)):
+            return flattering  # more samples would be refused as well
     seed = settings.stream_seed(CERTIFICATE, belief.event_number + 1)
     growing = growing_posteriors(belief, settings, demonstrations, seed, num_threads)
     if growing is None:
@@ -115,6 +117,12 @@ def is_clearly_above(certificate: Certificate) -> bool:
     assert certificate.effective_size is not None
     lowest = lower_bound(certificate.p_hat, certificate.effective_size, certificate.confidence)
     return lowest > certificate.delta
+
+
+def has_too_few_samples(certificate: Certificate) -> bool:
+    """Whether its samples could not show that a claim holds even if the policy failed under none of them."""
+    assert certificate.effective_size is not None
+    return certificate.effective_size < size_needed(0.0, certificate.delta, certificate.confidence)
 
 
 def growing_posteriors(
