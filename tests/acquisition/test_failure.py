@@ -67,7 +67,7 @@ def test_by_trying_every_answer_and_every_policy(seed, per_action, answers):
     epsilon = middle_regret(all_regrets)
     failing = (all_regrets >= epsilon).astype(float)
     now = root_of_failing(posterior, posterior.weights, failing)
-    if not 0.0 < now**2 <= 0.9:
+    if now == 0.0:
         pytest.skip("another level than epsilon would be looked at")
     scores = score(posterior, "failure_chance", epsilon=epsilon, answers=answers)
     policies = posterior.expert_policies()
@@ -95,7 +95,7 @@ def test_most_of_the_cases_above_are_not_skipped():
             listed = candidates_by_loops(posterior, 3)
             found = np.array([regrets(posterior, np.array(policy)) for policy in listed])
             chance = ((found >= middle_regret(found)) @ posterior.weights).min()
-            compared += 0.0 < chance <= 0.9
+            compared += chance > 0.0
     assert compared >= 5
 
 

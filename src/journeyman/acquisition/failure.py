@@ -45,7 +45,6 @@ from journeyman.types import FloatArray, IntArray
 ANSWERS = 3
 MIN_MASS = 0.02  # chance of an answer below which it is not worth a candidate of its own
 MAX_CANDIDATES = 512
-MOST_FAIL = 0.98  # chance of failure above which the few samples that do not fail say little
 NO_GAIN = 1e-9  # what may be rounding
 MAX_DOUBLINGS = 20
 
@@ -53,7 +52,7 @@ MAX_DOUBLINGS = 20
 def rate_failure_chance(posterior: Posterior, context: ScoringContext, *, answers: int = ANSWERS) -> Rating:
     """Rate by how much an answer lowers the root of the chance that the regret is epsilon or more.
 
-    While all policies fail under nearly all samples, or no answer lowers the chance of it, twice epsilon is looked at,
+    While no answer lowers the chance of it, because all policies fail under all samples, twice epsilon is looked at,
     and so on; where no sample fails, half of it (`details["level"]`: what was looked at, in units of epsilon). If that
     does not help either, `pac_eig` decides. State queries are exact for the given samples; trajectories are sampled.
 
@@ -67,8 +66,6 @@ def rate_failure_chance(posterior: Posterior, context: ScoringContext, *, answer
     for level in _levels(context, regret):
         is_failing = (regret >= level * context.epsilon).astype(np.float64)
         chance = float((is_failing @ posterior.weights).min())
-        if chance > MOST_FAIL:
-            continue
         estimates = np.sqrt(chance) - _roots(posterior, context, is_failing, answers)
         values = estimates.mean(axis=1)
         values = np.where(values > NO_GAIN, values, 0.0)
