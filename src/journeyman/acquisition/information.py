@@ -14,6 +14,8 @@ All information is that of the finite set of samples, so it cannot exceed the en
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -76,12 +78,30 @@ def rate_information(
 ) -> Rating:
     """Rate what an answer tells about the class of the true reward, in nats."""
     one_of(estimator, ESTIMATORS, "estimator", "Leave it out for 'chain'.")
+    again_fn = partial(information_again, posterior, partition, estimator)
     if context.kind == "state":
         values = state_information(posterior, context, partition, own_weights(posterior), np.ones(1))
-        return Rating(values, warnings=ceiling_warnings(posterior, values), partition=partition)
+        return Rating(values, warnings=ceiling_warnings(posterior, values), again_fn=again_fn)
     estimates = trajectory_information(posterior, context, partition, own_weights(posterior), estimator)
     values, error = estimates.mean(axis=1), estimates.std(axis=1, ddof=1) / np.sqrt(estimates.shape[1])
-    return Rating(values, error, warnings=ceiling_warnings(posterior, values), partition=partition)
+    return Rating(values, error, warnings=ceiling_warnings(posterior, values), again_fn=again_fn)
+
+
+def information_again(
+    posterior: Posterior,
+    partition: Partition,
+    estimator: str,
+    context: ScoringContext,
+    weights: FloatArray,
+    chances: FloatArray,
+) -> Rating:
+    """Rate what an answer tells about the same classes, given histories; after several, always by the chain rule."""
+    if len(weights) == 1:
+        return rate_information(replace(posterior, weights=weights[0]), context, partition, estimator=estimator)
+    if context.kind == "state":
+        return Rating(state_information(posterior, context, partition, weights, chances))
+    estimates = trajectory_information(posterior, context, partition, weights, "chain")
+    return Rating(np.average(estimates, axis=1, weights=chances / chances.max()))  # of equal ones it is the plain mean
 
 
 def state_information(
@@ -134,8 +154,7 @@ def trajectory_information(
 ) -> FloatArray:
     """Return independent estimates `[N, R]` of the information of a trajectory from each state of the context.
 
-    weights `[K, M]` are those of the samples given each of K equally likely histories; with several, estimate r is
-    given history r.
+    weights `[K, M]` are those of the samples given each of K histories; with several, estimate r is given history r.
     """
     policies = kernel_policies(posterior)
     num_trees = min(NUM_TREES, context.num_histories) if len(weights) == 1 else len(weights)
