@@ -105,7 +105,7 @@ def scores_of(posterior: Posterior, name: str, context: ScoringContext, rating: 
 
 
 def paying_best(values: FloatArray, prices: FloatArray) -> IntArray:
-    """Return for each state the row `[N]` of values and prices `[L, N]` with most value per cost, the first if equal."""
+    """Return for each state the row `[N]` of values and prices `[L, N]` of most value per cost, the first if equal."""
     return np.asarray((values / prices).argmax(axis=0))
 
 

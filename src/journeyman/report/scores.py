@@ -244,8 +244,9 @@ def _facts(found: ScoreMap) -> dict[str, str]:
         rows["then"] = listed(others)
     if scores.lengths is not None:
         lengths, counts = np.unique(scores.lengths[found.order], return_counts=True)
-        each = [f"{length} at {count}" for length, count in zip(lengths.tolist(), counts.tolist(), strict=True)]
-        rows["steps"] = f"{listed(each)} of {counted(len(found.order), 'state')}, as pays best per cost"
+        each = zip(lengths.tolist(), counts.tolist(), strict=True)
+        words = [f"{counted(length, 'step')} at {counted(count, 'state')}" for length, count in each]
+        rows["steps"] = f"{listed(words)}: what pays best per cost"
     rows["asked"] = f"{counted(len(found.demonstrations), 'demonstration')}, at states chosen by {found.asked_by}"
     rows["posterior"] = f"{counted(found.posterior.num_samples, 'sample')} by {found.posterior.method}"
     for key, value in scores.details.items():
