@@ -87,23 +87,6 @@ def rate_information(
     return Rating(values, error, warnings=ceiling_warnings(posterior, values), again_fn=again_fn)
 
 
-def information_again(
-    posterior: Posterior,
-    partition: Partition,
-    estimator: str,
-    context: ScoringContext,
-    weights: FloatArray,
-    chances: FloatArray,
-) -> Rating:
-    """Rate what an answer tells about the same classes, given histories; after several, always by the chain rule."""
-    if len(weights) == 1:
-        return rate_information(replace(posterior, weights=weights[0]), context, partition, estimator=estimator)
-    if context.kind == "state":
-        return Rating(state_information(posterior, context, partition, weights, chances))
-    estimates = trajectory_information(posterior, context, partition, weights, "chain")
-    return Rating(np.average(estimates, axis=1, weights=chances / chances.max()))  # of equal ones it is the plain mean
-
-
 def state_information(
     posterior: Posterior, context: ScoringContext, partition: Partition, weights: FloatArray, chances: FloatArray
 ) -> FloatArray:
@@ -154,7 +137,8 @@ def trajectory_information(
 ) -> FloatArray:
     """Return independent estimates `[N, R]` of the information of a trajectory from each state of the context.
 
-    weights `[K, M]` are those of the samples given each of K histories; with several, estimate r is given history r.
+    weights `[K, M]` are those of the samples given each of K equally likely histories; with several, estimate r is
+    given history r.
     """
     policies = kernel_policies(posterior)
     num_trees = min(NUM_TREES, context.num_histories) if len(weights) == 1 else len(weights)
@@ -221,3 +205,20 @@ def walk_from(
         estimator == "factorised", out,
     )  # fmt: skip
     return out
+
+
+def information_again(
+    posterior: Posterior,
+    partition: Partition,
+    estimator: str,
+    context: ScoringContext,
+    weights: FloatArray,
+    chances: FloatArray,
+) -> Rating:
+    """Rate what an answer tells about the same classes, given histories; after several, always by the chain rule."""
+    if len(weights) == 1:
+        return rate_information(replace(posterior, weights=weights[0]), context, partition, estimator=estimator)
+    if context.kind == "state":
+        return Rating(state_information(posterior, context, partition, weights, chances))
+    estimates = trajectory_information(posterior, context, partition, weights, "chain")
+    return Rating(np.average(estimates, axis=1, weights=chances / chances.max()))  # of equal ones it is the plain mean
