@@ -3,6 +3,8 @@ import pytest
 from acquisition.exact import information, reweighted, small_posterior
 
 from journeyman.acquisition import ACQUISITIONS, choose_batch, score
+from journeyman.acquisition.registry import rate
+from journeyman.acquisition.scoring import checked_context
 from journeyman.errors import InputError
 from journeyman.inference import infer
 from journeyman.worlds import make_world
@@ -91,6 +93,22 @@ def test_trajectory_batches_gain_less_and_less():
     batch = choose_batch(posterior, "reward_eig", 3, kind="trajectory", length=3, num_histories=500)
     assert (np.diff(batch.gains) < 0).all()
     assert batch.gains.sum() <= -(posterior.weights * np.log(posterior.weights)).sum() + 0.05
+
+
+@pytest.mark.parametrize("name", ["reward_eig", "regret_eig"])
+def test_rating_again_is_rating_with_other_weights(name):
+    """`regret_eig` keeps its classes, which with atoms do not depend on the weights; nor does the apprentice here."""
+    posterior = small_posterior(2, terminal=0.0)
+    context = checked_context(
+        posterior, name, kind="state", length=None, epsilon=0.1, seed=0, num_histories=64, num_threads=1
+    )
+    options = {"policy": np.zeros(4, dtype=int)} if name == "regret_eig" else {}
+    histories = np.random.default_rng(0).dirichlet(np.ones(6), size=3)
+    chances = np.array([0.5, 0.2, 0.3])
+    again_fn = rate(name, posterior, context, options).again_fn
+    each = [score(reweighted(posterior, given), name, num_threads=1, **options).values for given in histories]
+    assert again_fn(context, histories, chances).values == pytest.approx(chances @ each, abs=ROUNDING)
+    assert again_fn(context, histories[:1], np.ones(1)).values == pytest.approx(each[0], abs=ROUNDING)
 
 
 def test_costs_move_the_choice():

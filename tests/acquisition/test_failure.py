@@ -7,7 +7,7 @@ import pytest
 from acquisition.exact import averaged_score, likelihoods, reweighted, small_posterior, trajectories
 
 from journeyman.acquisition import score
-from journeyman.acquisition.failure import MIN_MASS, candidate_policies, candidate_regrets
+from journeyman.acquisition.failure import MIN_MASS, candidate_policies, candidate_regrets, rate_failure_chance
 from journeyman.acquisition.scoring import checked_context
 from journeyman.apprentice import expected_return, most_likely_optimal, regrets
 from journeyman.errors import InputError
@@ -139,6 +139,54 @@ def test_by_trying_every_trajectory(length):
         if now - after > 10.0 * error[state]:  # averages of what is cut off at 0 are too high where the gain is small
             compared += 1
             assert abs(values[state] - (now - after)) <= NUM_ERRORS * error[state] + ROUNDING
+    assert compared >= 2
+
+
+@pytest.mark.parametrize("answers", [1, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_again_given_other_weights(seed, answers):
+    """By listing every answer: the candidates and the level are those of the first rating, the weights are not."""
+    posterior = small_posterior(seed, unavailable=0.2, num_atoms=8)
+    found = np.array([regrets(posterior, np.array(policy)) for policy in candidates_by_loops(posterior, answers)])
+    context = context_of(posterior, epsilon=middle_regret(found))
+    first = rate_failure_chance(posterior, context, answers=answers)
+    failing = (found >= first.details["level"] * context.epsilon).astype(float)
+    histories = np.random.default_rng(seed).dirichlet(np.ones(8), size=3)
+    chances, policies = np.array([0.5, 0.2, 0.3]), posterior.expert_policies()
+    expected = np.zeros(len(context.states))
+    for given, chance in zip(histories, chances, strict=True):
+        for index, state in enumerate(context.states):
+            rows = np.array([sharpened(policies[i, state], answers) for i in range(8)])
+            joint = [given * row for row in rows.T if row.sum() > 0.0]
+            after = sum(weights.sum() * root_of_failing(posterior, weights, failing) for weights in joint)
+            expected[index] += chance * (root_of_failing(posterior, given, failing) - after)
+    assert expected.max() > 1e-4
+    assert first.again_fn(context, histories, chances).values == pytest.approx(expected, abs=2 * ROUNDING)
+    same = first.again_fn(context, posterior.weights[None], np.ones(1))
+    assert np.array_equal(same.values, first.values)
+
+
+def test_trajectories_again_given_other_weights():
+    posterior = small_posterior(1, beta=2.0, num_atoms=8)
+    found = np.array([regrets(posterior, np.array(policy)) for policy in candidates_by_loops(posterior, 3)])
+    epsilon, policies = middle_regret(found), posterior.expert_policies()
+    options = {"kind": "trajectory", "length": 3, "epsilon": epsilon}
+    first = rate_failure_chance(posterior, context_of(posterior, **options))
+    failing = (found >= first.details["level"] * epsilon).astype(float)
+    histories, chances = np.random.default_rng(0).dirichlet(np.ones(8), size=2), np.array([0.7, 0.3])
+    shorter = [context_of(posterior, **options | {"length": 2, "seed": seed}) for seed in range(60)]
+    runs = np.array([first.again_fn(context, histories, chances).values for context in shorter])
+    error, compared = runs.std(axis=0, ddof=1) / np.sqrt(len(runs)), 0
+    for index, state in enumerate(shorter[0].states.tolist()):
+        gain = 0.0
+        for given, chance in zip(histories, chances, strict=True):
+            gain += chance * root_of_failing(posterior, given, failing)
+            for steps, way in trajectories(posterior.problem.mdp, state, 2):
+                weights = given * likelihoods(policies, steps)
+                gain -= chance * way * weights.sum() * root_of_failing(posterior, weights, failing)
+        if gain > 10.0 * error[index]:  # averages of what is cut off at 0 are too high where the gain is small
+            compared += 1
+            assert abs(runs[:, index].mean() - gain) <= NUM_ERRORS * error[index] + ROUNDING
     assert compared >= 2
 
 

@@ -191,6 +191,17 @@ def test_trajectories_take_the_length_of_the_world(run, tmp_path):
     assert json.loads(text)["spec"]["length"] == make_world("random-grid", 1, size=3).max_length
 
 
+def test_steps_that_cost_something(run, tmp_path):
+    options = (*SMALL, "--kind", "trajectory", "--length", "4", "--step-cost", "0.5", "--steps", "3")
+    code, out, _ = run(*options, "--out", str(tmp_path / "a"), "--json")
+    assert code == 0
+    assert json.loads(out)["spec"]["step_cost"] == 0.5
+    with Study.open(tmp_path / "a" / "run.study", num_threads=1) as study:
+        assert study.settings.step_cost == 0.5
+        assert all(1 <= len(study.answers[query.id]) <= query.length <= 4 for query in study.queries)
+        assert min(query.length for query in study.queries) < 4
+
+
 def test_a_problem_of_ones_own(run, tmp_path):
     write_example(tmp_path)
     options = (

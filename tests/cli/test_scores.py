@@ -5,6 +5,7 @@ import pytest
 from cli.command import command
 
 from journeyman.acquisition import ACQUISITIONS
+from journeyman.wording import counted
 
 
 @pytest.fixture
@@ -53,6 +54,34 @@ def test_seeds_repeat_and_differ(run):
     arguments = ("scores", *SMALL, "--acquisition", "reward_eig", "--json", "--seed")
     first, again, other = (run(*arguments, seed)[1] for seed in ("1", "1", "2"))
     assert first == again != other
+
+
+def test_steps_that_cost_something(run):
+    arguments = ("scores", *SMALL, "--acquisition", "reward_eig", "--kind", "trajectory", "--length", "4")
+    usual = json.loads(run(*arguments, "--json")[1])
+    assert usual["lengths"] is None
+    record = json.loads(run(*arguments, "--step-cost", "0.3", "--json")[1])
+    asked = [length for length, value in zip(record["lengths"], record["scores"], strict=True) if value is not None]
+    assert set(asked) <= {1, 2, 3, 4}
+    assert len(set(asked)) > 1
+    best = record["lengths"][record["best_state"]]
+    code, out, err = run(*arguments, "--step-cost", "0.3")
+    assert (code, err) == (0, "")
+    text = " ".join(out.split())
+    assert f"ask next state {record['best_state_name']} for up to {best} step" in text
+    for length in set(asked):
+        assert f"{counted(length, 'step')} at {counted(asked.count(length), 'state')}" in text
+    assert "what pays best per cost" in text
+    code, _, err = run("scores", *SMALL, "--step-cost", "0.3")
+    assert code == 1 and "step_cost must be 0 for state queries" in err
+
+
+def test_the_table_says_how_many_steps(run):
+    arguments = ("--demonstrations", "0", "--inference", "enumerate", "--kind", "trajectory", "--length", "2")
+    out = run("scores", "brown-two-state", "--acquisition", "reward_eig", *arguments, "--step-cost", "0.2")[1]
+    rows = [line.split() for line in out.splitlines() if line.strip()]
+    assert ["state", "score", "in", "nats", "asked", "steps"] in rows
+    assert [row[4] for row in rows if row[0] in ("0", "1")] == ["2", "1"]  # state, value, +-, error, steps
 
 
 def test_trajectories_have_a_standard_error(run):

@@ -126,6 +126,20 @@ def test_trajectories_are_told_step_by_step(succeed, run):
     assert "a step must be written as STATE:ACTION" in err
 
 
+def test_steps_that_cost_something(succeed, run):
+    succeed("init")
+    new = "study new t.study --problem problem.toml --kind trajectory --length 5 --inference-set num_particles=100"
+    succeed(f"{new} --step-cost 20")
+    (query,) = succeed("study ask t.study --json")
+    assert query["length"] == 1
+    assert "act for up to 1 step:" in query["text"]
+    with Study.open("t.study") as study:
+        house = study.problem.mdp.state_name(query["state"])
+    code, _, err = run(f"study tell t.study 0 {house}:stay {house}:stay --final {house}")
+    assert code == 1
+    assert "must have at most 1 step, got 2" in err
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -140,6 +154,7 @@ def test_trajectories_are_told_step_by_step(succeed, run):
         ("study new b.study --problem problem.toml --world jail", "got a file and a world"),
         ("study new b.study --problem problem.toml --world-set beta=1", "--world-set must come with --world"),
         ("study new b.study --world jail --kind trajectory", "Say length="),
+        ("study new b.study --world jail --step-cost 0.1", "step_cost must be 0 for state queries"),
         ("study new b.study --world jail --inference-set particles=3", "must get options it knows"),
         ("study undo my.study attached-3", "only an answer that counts can be undone"),
         ("study export my.study a.txt", "the format must be clear from the ending"),

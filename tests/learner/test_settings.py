@@ -18,11 +18,15 @@ def test_settings_survive_json():
         kind="trajectory",
         length=4,
         costs=np.arange(1.0, 10.0),
+        step_cost=0.25,
         seed=3,
     )
     again = LearnerSettings.from_record(json.loads(json.dumps(settings.to_record())))
     assert again == settings
     assert again.costs == tuple(range(1, 10))
+    assert again.step_cost == 0.25
+    older = {name: value for name, value in settings.to_record().items() if name != "step_cost"}
+    assert LearnerSettings.from_record(older).step_cost == 0.0
 
 
 @pytest.mark.parametrize(("goal", "expected"), [("policy", "pac_eig"), ("reward", "reward_eig")])
@@ -47,6 +51,9 @@ def test_the_goal_decides_the_acquisition(goal, expected):
         ({"kind": "trajectory"}, "the length of trajectory queries"),
         ({"kind": "trajectory", "length": 0}, "the length of trajectory queries"),
         ({"length": 3}, "state queries must have no length"),
+        ({"step_cost": 0.1}, "step_cost must be 0 for state queries"),
+        ({"kind": "trajectory", "length": 3, "step_cost": -1}, "step_cost must be finite and at least 0"),
+        ({"kind": "trajectory", "length": 3, "step_cost": float("nan")}, "step_cost must be finite"),
         ({"goal": "fun"}, "goal must be one of policy, reward"),
         ({"goal_options": {"width": 1}}, "goal 'policy' must get options it knows, got 'width'. It has: none"),
         ({"goal": "reward", "goal_options": {"size": 1}}, "It has: width, level, information"),

@@ -5,9 +5,8 @@ answers to those chosen before, averaged over what these may be. Not the k best 
 tell the same are not both chosen. Asking a state twice is legitimate, since the expert is noisy.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,19 +16,27 @@ from journeyman.acquisition.information import (
     grow_from,
     kernel_policies,
     own_weights,
-    state_information,
-    trajectory_information,
     tree_uniforms,
 )
-from journeyman.acquisition.registry import ACQUISITIONS, check_acquisition_options, rate
-from journeyman.acquisition.scores import Partition, Rating, ScoringContext, best_of, each_sample
-from journeyman.acquisition.scoring import checked_context, checked_costs, weight_warnings
+from journeyman.acquisition.registry import ACQUISITIONS, check_acquisition_options
+from journeyman.acquisition.scores import Rating, ScoringContext, best_of, checked_rating, each_sample
+from journeyman.acquisition.scoring import (
+    checked_context,
+    checked_step_cost,
+    paying_best,
+    prices_of,
+    rate_again,
+    rate_lengths,
+    tried_lengths,
+    weight_warnings,
+)
 from journeyman.checks import whole_number
+from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.weights import systematic_resample
 from journeyman.types import FloatArray, IntArray
 
-MAX_RATED = 16  # histories that a function without a partition is asked about
+MAX_RATED = 16  # histories that a function without an `again_fn` is asked about
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +44,8 @@ class Batch:
     """Queries chosen together.
 
     states `[k]` in the order in which they were chosen; gains `[k]`: what each is expected to add to those before it
-    (and to the pending ones), per unit of cost where costs were given; warnings: what is doubtful; unit: of the gains.
+    (and to the pending ones), per unit of cost where costs were given; warnings: what is doubtful; unit: of the gains;
+    lengths `[k]` of the queries, None for state queries.
     """
 
     name: str
@@ -45,6 +53,7 @@ class Batch:
     gains: FloatArray
     warnings: tuple[str, ...] = ()
     unit: str = ""
+    lengths: IntArray | None = None
 
 
 class Histories(NamedTuple):
@@ -60,11 +69,13 @@ def choose_batch(
     k: int,
     *,
     pending: Sequence[int] = (),
+    pending_lengths: Sequence[int] | None = None,
     rng: np.random.Generator | None = None,
     kind: str = "state",
     length: int | None = None,
     epsilon: float = 0.1,
     costs: ArrayLike | None = None,
+    step_cost: float = 0.0,
     seed: int = 0,
     num_histories: int = 64,
     num_threads: int | None = None,
@@ -74,7 +85,8 @@ def choose_batch(
 
     For information functions (`reward_eig`, `pac_eig`, `ir_eig`, `regret_eig`) this is greedy on the joint information;
     the apprentice in question stays the present one. For the others, the score given possible answers is averaged over
-    them. Answers to state queries are enumerated while there are at most `num_histories` of them, then sampled.
+    them; the candidate policies of `failure_chance` stay those of now. Answers to state queries are enumerated while
+    there are at most `num_histories` of them, then sampled.
 
     Parameters
     ----------
@@ -84,10 +96,12 @@ def choose_batch(
         Number of queries.
     pending
         Start states of queries of the same kind that were asked already and are not answered yet.
+    pending_lengths
+        Of these trajectory queries; default: all `length`.
     rng
         Decides between equal scores; without it the lowest state wins.
-    kind, length, epsilon, costs, seed, num_histories, num_threads, options
-        As in `score`.
+    kind, length, epsilon, costs, step_cost, seed, num_histories, num_threads, options
+        As in `score`. With a `step_cost` each query has the length that pays best, given those before it.
     """
     k = whole_number(k, "k", 1, "It is the number of queries to choose.")
     context = checked_context(
@@ -95,49 +109,69 @@ def choose_batch(
         num_threads=num_threads,
     )  # fmt: skip
     check_acquisition_options(acquisition, options)
-    prices = checked_costs(posterior.problem, costs)[context.states]
+    step_cost = checked_step_cost(step_cost, kind)
     asked = posterior.problem.mdp.state_indices(pending).tolist()
-    rating = rate(acquisition, posterior, context, options)
-    used = rating.details.get("used", acquisition)  # a function that hands over to another does so once for the batch
-    rate_fn = partial(rate, used, options=options if used == acquisition else {})
+    asked_lengths = _checked_lengths(pending_lengths, context, len(asked))
+    lengths = tried_lengths(context.length, step_cost)
+    contexts = [replace(context, length=length) for length in lengths]
+    prices = prices_of(posterior.problem, context, costs, lengths, step_cost)
+    ratings = rate_lengths(acquisition, posterior, context, options, lengths)
+    first = ratings[-1]
+    unit = ACQUISITIONS.find(first.details.get("used", acquisition)).unit
     histories = Histories(own_weights(posterior), np.ones(1))
-    for step, state in enumerate(asked):
-        histories = answered(posterior, context, histories, state, step)
-    states, gains = [], []
+    for step, (state, length) in enumerate(zip(asked, asked_lengths, strict=True)):
+        histories = answered(posterior, replace(context, length=length), histories, state, step)
+    states, gains, chosen = [], [], []
     for step in range(len(asked), len(asked) + k):
-        values = (
-            rating.values if step == 0 else expected_values(posterior, context, rate_fn, rating.partition, histories)
+        values = np.stack(
+            [rating.values for rating in ratings]
+            if step == 0
+            else [expected_values(acquisition, first, posterior, each, options, histories) for each in contexts]
         )
-        best = best_of(values / prices, rng, ACQUISITIONS.find(used).unit)
+        rows = paying_best(values, prices)
+        rates = (values / prices)[rows, np.arange(len(rows))]
+        best = best_of(rates, rng, unit)
         states.append(int(context.states[best]))
-        gains.append(float(values[best] / prices[best]))
-        histories = answered(posterior, context, histories, states[-1], step)
-    warnings = (*weight_warnings(posterior), *rating.warnings)
-    return Batch(acquisition, np.array(states), np.array(gains), warnings, ACQUISITIONS.find(used).unit)
+        gains.append(float(rates[best]))
+        chosen.append(lengths[rows[best]])
+        histories = answered(posterior, contexts[rows[best]], histories, states[-1], step)
+    warnings = (*weight_warnings(posterior), *first.warnings)
+    return Batch(
+        acquisition, np.array(states), np.array(gains), warnings, unit, None if kind == "state" else np.array(chosen)
+    )
+
+
+def _checked_lengths(lengths: Sequence[int] | None, context: ScoringContext, count: int) -> list[int]:
+    """Return the lengths of `count` pending queries."""
+    if lengths is None:
+        return [context.length] * count
+    if context.kind == "state" or len(lengths) != count:
+        raise InputError(
+            f"pending_lengths must be those of {count} pending trajectory queries, got {len(lengths)} for kind "
+            f"{context.kind!r}. Leave it out if all have the same length."
+        )
+    return [whole_number(length, "each of pending_lengths", 1) for length in lengths]
 
 
 def expected_values(
+    acquisition: str,
+    first: Rating,
     posterior: Posterior,
     context: ScoringContext,
-    rate_fn: Callable[..., Rating],
-    partition: Partition | None,
+    options: Mapping[str, Any],
     histories: Histories,
 ) -> FloatArray:
     """Return the values `[N]` of the next query, averaged over histories.
 
-    Information about the partition, if there is one; other functions rate given each of at most 16 histories.
+    By the `again_fn` of the `first` rating if it has one; other functions rate given each of at most 16 histories.
     """
-    if partition is not None and context.kind == "state":
-        return state_information(posterior, context, partition, *histories)
-    if partition is not None:
-        return np.asarray(
-            trajectory_information(posterior, context, partition, histories.weights, "chain").mean(axis=1)
-        )
+    if first.again_fn is not None:
+        return checked_rating(acquisition, context, first.again_fn(context, *histories)).values
     few = thinned(np.random.default_rng([context.seed, len(histories.chances)]), histories, MAX_RATED)
     share = replace(context, num_histories=max(2, context.num_histories // len(few.chances)))
     values = np.zeros(len(context.states))
     for weights, chance in zip(*few, strict=True):
-        values += chance * rate_fn(posterior=replace(posterior, weights=weights), context=share).values
+        values += chance * rate_again(acquisition, first, replace(posterior, weights=weights), share, options).values
     return values
 
 

@@ -14,11 +14,13 @@ were worth several equal ones: with k of them the expert's chances are taken to 
 Boltzmann expert that is one who is k times as rational.
 
 Candidates are the policies that are optimal for the mean reward after single answers. The regret of each under every
-sample is the sum over states of its occupancy times immediate regret: one product of matrices for all of them.
+sample is the sum over states of its occupancy times immediate regret: one product of matrices for all of them. Given
+possible answers to other queries, or for another length, the same candidates are looked at, at the same level.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.special import softmax
@@ -65,18 +67,35 @@ def rate_failure_chance(posterior: Posterior, context: ScoringContext, *, answer
     regret = candidate_regrets(posterior, candidate_policies(posterior, context, answers))
     for level in _levels(context, regret):
         is_failing = (regret >= level * context.epsilon).astype(np.float64)
-        chance = float((is_failing @ posterior.weights).min())
-        estimates = np.sqrt(chance) - _roots(posterior, context, is_failing, answers)
-        values = estimates.mean(axis=1)
-        values = np.where(values > NO_GAIN, values, 0.0)
-        if values.any():
-            error = None
-            if context.kind == "trajectory":
-                missed = np.where(posterior.problem.mdp.terminal[context.states], 0.0, np.sqrt(chance))
-                error = stated_error(estimates, missed, context.num_histories)
-            return Rating(values, error, {"level": level, "num_candidates": len(regret)})
+        rating = failure_again(posterior, is_failing, answers, context, own_weights(posterior), np.ones(1))
+        if rating.values.any():
+            details = {"level": level, "num_candidates": len(regret)}
+            return replace(rating, details=details, again_fn=partial(failure_again, posterior, is_failing, answers))
     other = rate_pac_eig(posterior, context)
     return replace(other, details={**other.details, "used": "pac_eig"})
+
+
+def failure_again(
+    posterior: Posterior,
+    is_failing: FloatArray,
+    answers: int,
+    context: ScoringContext,
+    weights: FloatArray,
+    chances: FloatArray,
+) -> Rating:
+    """Rate by how much an answer lowers the root of the smallest chance of failure, given histories.
+
+    is_failing `[U, M]` says whether a candidate policy fails under a sample, as 0 or 1.
+    """
+    before = np.sqrt([(is_failing @ given).min() for given in weights])
+    if context.kind == "state":
+        values = chances @ before - _roots(posterior, context, is_failing, answers, weights, chances)
+        return Rating(np.where(values > NO_GAIN, values, 0.0))
+    estimates = before - _roots_of_trees(posterior, context, is_failing, weights)
+    values = np.average(estimates, axis=1, weights=np.broadcast_to(chances, estimates.shape[1]))
+    missed = np.where(posterior.problem.mdp.terminal[context.states], 0.0, before[0])
+    error = stated_error(estimates, missed, context.num_histories) if len(weights) == 1 else None
+    return Rating(np.where(values > NO_GAIN, values, 0.0), error)
 
 
 def _levels(context: ScoringContext, regret: FloatArray) -> Iterator[float]:
@@ -125,31 +144,46 @@ def candidate_regrets(posterior: Posterior, policies: IntArray) -> FloatArray:
     return regret
 
 
-def _roots(posterior: Posterior, context: ScoringContext, is_failing: FloatArray, answers: int) -> FloatArray:
-    """Return sum over x of P(x) sqrt(p(x)) for each state `[N, R]`: R independent estimates, one if it is exact."""
-    if context.kind == "trajectory":
-        return _roots_of_trees(posterior, context, is_failing)
-    num_actions, parts = posterior.problem.mdp.num_actions, []
-    for _, states in state_chunks(posterior, context.states):
-        weighted = (posterior.weights[:, None] * answer_chances(posterior, states, answers)).T
-        masses = weighted.sum(axis=1)
-        least = np.clip((weighted @ is_failing.T).min(axis=1), 0.0, masses)
-        parts.append(np.sqrt(masses * least).reshape(-1, num_actions).sum(axis=1))
-    return np.concatenate(parts)[:, None]
+def _roots(
+    posterior: Posterior,
+    context: ScoringContext,
+    is_failing: FloatArray,
+    answers: int,
+    weights: FloatArray,
+    chances: FloatArray,
+) -> FloatArray:
+    """Return sum over x of P(x) sqrt(p(x)) for one action in each state `[N]`, averaged over histories."""
+    num_actions, roots = posterior.problem.mdp.num_actions, np.zeros(len(context.states))
+    for at, states in state_chunks(posterior, context.states):
+        likelihood = answer_chances(posterior, states, answers)
+        for given, chance in zip(weights, chances, strict=True):
+            weighted = (given[:, None] * likelihood).T
+            masses = weighted.sum(axis=1)
+            least = np.clip((weighted @ is_failing.T).min(axis=1), 0.0, masses)
+            roots[at] += chance * np.sqrt(masses * least).reshape(-1, num_actions).sum(axis=1)
+    return roots
 
 
-def _roots_of_trees(posterior: Posterior, context: ScoringContext, is_failing: FloatArray) -> FloatArray:
+def _roots_of_trees(
+    posterior: Posterior, context: ScoringContext, is_failing: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Return independent estimates `[N, R]` of it for trajectories; with several histories, estimate r is given r."""
     policies, partition = kernel_policies(posterior), each_sample(posterior.num_samples)
-    root, num_trees = own_weights(posterior)[0], min(NUM_TREES, context.num_histories)
+    num_trees = min(NUM_TREES, context.num_histories) if len(weights) == 1 else len(weights)
     roots = np.empty((len(context.states), num_trees))
 
     def rate(part: range) -> None:
         for index in part:
             start = int(context.states[index])
-            for tree, uniforms in enumerate(tree_uniforms(context, start, num_trees)):
-                grown = grow_from(posterior, policies, partition, root, start, uniforms, keeps_ends=True)
-                least = np.maximum((grown.weights @ is_failing.T).min(axis=1), 0.0)
-                roots[index, tree] = grown.chances @ np.sqrt(least)
+            trees = [
+                grow_from(
+                    posterior, policies, partition, weights[tree % len(weights)], start, uniforms, keeps_ends=True
+                )
+                for tree, uniforms in enumerate(tree_uniforms(context, start, num_trees))
+            ]
+            least = (np.concatenate([tree.weights for tree in trees]) @ is_failing.T).min(axis=1)
+            each = np.concatenate([tree.chances for tree in trees]) * np.sqrt(np.maximum(least, 0.0))
+            roots[index] = np.add.reduceat(each, np.cumsum([0, *(len(tree.chances) for tree in trees[:-1])]))
 
     run_chunks(rate, len(context.states), context.num_threads, chunk_size=4)
     return roots

@@ -14,6 +14,8 @@ All information is that of the finite set of samples, so it cannot exceed the en
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -76,9 +78,10 @@ def rate_information(
 ) -> Rating:
     """Rate what an answer tells about the class of the true reward, in nats."""
     one_of(estimator, ESTIMATORS, "estimator", "Leave it out for 'chain'.")
+    again_fn = partial(information_again, posterior, partition, estimator)
     if context.kind == "state":
         values = state_information(posterior, context, partition, own_weights(posterior), np.ones(1))
-        return Rating(values, warnings=ceiling_warnings(posterior, values), partition=partition)
+        return Rating(values, warnings=ceiling_warnings(posterior, values), again_fn=again_fn)
     first = np.empty(len(context.states))
     estimates = trajectory_information(
         posterior, context, partition, own_weights(posterior), estimator, first if estimator == "chain" else None
@@ -87,7 +90,7 @@ def rate_information(
     if estimator == "chain" and context.length > 1:
         missed = later_information(posterior, context, values - first)
     error = stated_error(estimates, missed, context.num_histories)
-    return Rating(values, error, warnings=ceiling_warnings(posterior, values), partition=partition)
+    return Rating(values, error, warnings=ceiling_warnings(posterior, values), again_fn=again_fn)
 
 
 def later_information(posterior: Posterior, context: ScoringContext, later: FloatArray) -> FloatArray:
@@ -246,3 +249,20 @@ def walk_from(
         estimator == "factorised", out,
     )  # fmt: skip
     return out
+
+
+def information_again(
+    posterior: Posterior,
+    partition: Partition,
+    estimator: str,
+    context: ScoringContext,
+    weights: FloatArray,
+    chances: FloatArray,
+) -> Rating:
+    """Rate what an answer tells about the same classes, given histories; after several, always by the chain rule."""
+    if len(weights) == 1:
+        return rate_information(replace(posterior, weights=weights[0]), context, partition, estimator=estimator)
+    if context.kind == "state":
+        return Rating(state_information(posterior, context, partition, weights, chances))
+    estimates = trajectory_information(posterior, context, partition, weights, "chain")
+    return Rating(np.average(estimates, axis=1, weights=chances / chances.max()))  # of equal ones it is the plain mean

@@ -139,7 +139,7 @@ def rate_regret_pac(posterior: Posterior, context: ScoringContext, *, stall: flo
         return Rating(rating.values, rating.standard_error, {**rating.details, "used": "expected_regret"})
     other = rate_pac_eig(posterior, context)
     details = {**other.details, **rating.details, "used": "pac_eig"}
-    return Rating(other.values, other.standard_error, details, other.warnings, other.partition)
+    return Rating(other.values, other.standard_error, details, other.warnings, other.again_fn)
 
 
 def gains_of_means(

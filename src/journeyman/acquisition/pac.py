@@ -85,7 +85,7 @@ def rate_pac_eig(
         "num_samples": posterior.num_samples,
     }
     warnings = (*rating.warnings, *_warnings(rating.values, num_halvings, can_fail))
-    return Rating(rating.values, rating.standard_error, details, warnings, partition)
+    return Rating(rating.values, rating.standard_error, details, warnings, rating.again_fn)
 
 
 def rate_ir_eig(

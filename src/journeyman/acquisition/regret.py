@@ -70,4 +70,4 @@ def rate_regret_eig(
         labels = np.unique(np.searchsorted(np.array(edges), regret, side="left"), return_inverse=True)[1].ravel()
     rating = rate_information(posterior, context, Partition(labels[None]), estimator=estimator)
     details = {"num_bins": int(labels.max()) + 1}
-    return Rating(rating.values, rating.standard_error, details, rating.warnings, rating.partition)
+    return Rating(rating.values, rating.standard_error, details, rating.warnings, rating.again_fn)

@@ -1,6 +1,6 @@
-"""What acquisition functions get and give: a ScoringContext, a Rating with its Partition, and in the end Scores."""
+"""What acquisition functions get and give: a ScoringContext, a Rating, classes of samples, and in the end Scores."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -106,15 +106,19 @@ class ScoringContext:
 class Rating:
     """What an acquisition function says: values `[N]` of the states of a ScoringContext, with what is worth knowing.
 
-    standard_error `[N]` is None where nothing was sampled. `partition` says which samples answers
-    should tell apart, for functions that measure information.
+    standard_error `[N]` is None where nothing was sampled.
+
+    `again_fn(context, weights, chances)` rates the same states once more: given K possible histories, by the weights
+    `[K, M]` of the samples after each and their chances `[K]`, and for queries of `context.length`. It keeps what the
+    first rating settled, such as classes of samples or candidate policies, so that both compare, and this saves work.
+    None: the function is asked anew.
     """
 
     values: FloatArray
     standard_error: FloatArray | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    partition: Partition | None = None
+    again_fn: Callable[[ScoringContext, FloatArray, FloatArray], "Rating"] | None = None
 
 
 def checked_rating(acquisition: str, context: ScoringContext, rating: Any) -> Rating:
@@ -153,7 +157,7 @@ class Scores:
     name
         Of the acquisition function.
     kind, length
-        Of the query; length is None for a state query.
+        Of the query; length, the longest that was tried, is None for a state query.
     unit
         "nats", "reward", or what the function says; "" if its values have none.
     values
@@ -166,6 +170,9 @@ class Scores:
         What is doubtful, with advice.
     details
         What the function found on its way.
+    lengths
+        `[S]` the length that pays best at each state, 0 where a state may not be queried; None where all queries have
+        `length`.
     """
 
     name: str
@@ -176,6 +183,11 @@ class Scores:
     standard_error: FloatArray | None = None
     warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    lengths: IntArray | None = None
+
+    def length_at(self, state: int) -> int | None:
+        """Return the length of a query at a state, None for a state query."""
+        return self.length if self.lengths is None else int(self.lengths[state])
 
     def best_state(self, rng: np.random.Generator | None = None) -> int:
         """Return a state of the highest score; `rng` decides between equal ones, without it the lowest wins."""

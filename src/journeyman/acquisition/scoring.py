@@ -1,14 +1,17 @@
 """Score every state as the start of the next query."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from journeyman.acquisition.information import own_weights
 from journeyman.acquisition.registry import ACQUISITIONS, check_acquisition_options, rate
-from journeyman.acquisition.scores import Rating, Scores, ScoringContext
+from journeyman.acquisition.scores import Rating, Scores, ScoringContext, checked_rating
 from journeyman.apprentice.policies import checked_epsilon
-from journeyman.checks import float_array, one_of, whole_number
+from journeyman.checks import float_array, one_of, real_number, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import KINDS
 from journeyman.inference.posterior import Posterior, checked_posterior
@@ -26,6 +29,7 @@ def score(
     length: int | None = None,
     epsilon: float = 0.1,
     costs: ArrayLike | None = None,
+    step_cost: float = 0.0,
     seed: int = 0,
     num_histories: int = 64,
     num_threads: int | None = None,
@@ -46,6 +50,10 @@ def score(
         `failure_chance` look at it.
     costs
         `[S]` cost of a query at each state, positive; scores are then per unit of cost.
+    step_cost
+        What each action of a trajectory after the first adds to that. Above 0 a query may be shorter than `length`:
+        the score of a state is the largest over lengths 1, 2, 3, 5, 8, ... and `length`, and `Scores.lengths` says
+        which one it is of; of equal ones the shortest.
     seed, num_histories
         Of sampled trajectories, `num_histories` from each state. All functions meet the same ones.
     num_threads
@@ -68,23 +76,89 @@ def score(
         num_threads=num_threads,
     )
     check_acquisition_options(acquisition, options)
-    prices = checked_costs(posterior.problem, costs)
-    rating = rate(acquisition, posterior, context, options)
-    return scores_of(posterior, acquisition, context, rating, prices)
+    step_cost = checked_step_cost(step_cost, kind)
+    lengths = tried_lengths(context.length, step_cost)
+    prices = prices_of(posterior.problem, context, costs, lengths, step_cost)
+    ratings = rate_lengths(acquisition, posterior, context, options, lengths)
+    rows = paying_best(np.stack([rating.values for rating in ratings]), prices)
+    rating = rating_of_rows(ratings, rows)
+    scores = scores_of(posterior, acquisition, context, rating, prices[rows, np.arange(len(rows))])
+    if step_cost == 0.0:
+        return scores
+    chosen = np.zeros(len(scores.values), dtype=np.int64)
+    chosen[context.states] = np.array(lengths)[rows]
+    return replace(scores, lengths=chosen)
 
 
 def scores_of(posterior: Posterior, name: str, context: ScoringContext, rating: Rating, prices: FloatArray) -> Scores:
-    """Spread the rating of queryable states over all states, per unit of cost."""
+    """Spread the rating of queryable states over all states, per unit of cost, prices `[N]`."""
     values = np.full(posterior.problem.mdp.num_states, -np.inf)
-    values[context.states] = rating.values / prices[context.states]
+    values[context.states] = rating.values / prices
     error = None
     if rating.standard_error is not None:
         error = np.full(len(values), np.nan)
-        error[context.states] = rating.standard_error / prices[context.states]
+        error[context.states] = rating.standard_error / prices
     unit = ACQUISITIONS.find(rating.details.get("used", name)).unit
     length = None if context.kind == "state" else context.length
     warnings = (*weight_warnings(posterior), *rating.warnings)
     return Scores(name, context.kind, length, unit, values, error, warnings, dict(rating.details))
+
+
+def paying_best(values: FloatArray, prices: FloatArray) -> IntArray:
+    """Return for each state the row `[N]` of values and prices `[L, N]` of most value per cost, the first if equal."""
+    return np.asarray((values / prices).argmax(axis=0))
+
+
+def rating_of_rows(ratings: Sequence[Rating], rows: IntArray) -> Rating:
+    """Return the last rating with the values and errors of ratings[rows[n]] at each state n."""
+    every = np.arange(len(rows))
+    values = np.stack([rating.values for rating in ratings])[rows, every]
+    if all(rating.standard_error is None for rating in ratings):
+        return replace(ratings[-1], values=values)
+    exact = np.zeros(len(rows))
+    errors = [exact if rating.standard_error is None else rating.standard_error for rating in ratings]
+    return replace(ratings[-1], values=values, standard_error=np.stack(errors)[rows, every])
+
+
+def tried_lengths(longest: int, step_cost: float) -> tuple[int, ...]:
+    """Return the lengths to choose from, ascending: `longest` alone while steps cost nothing, for it tells most."""
+    shorter = [1, 2] if step_cost > 0.0 else [longest]
+    while shorter[-1] < longest:
+        shorter.append(shorter[-2] + shorter[-1])
+    return (*(length for length in shorter if length < longest), longest)
+
+
+def prices_of(
+    problem: Problem, context: ScoringContext, costs: ArrayLike | None, lengths: Sequence[int], step_cost: float
+) -> FloatArray:
+    """Return what a query of each length costs at each of the states `[L, N]`."""
+    steps = step_cost * (np.array(lengths) - 1.0)
+    return np.asarray(checked_costs(problem, costs)[context.states] + steps[:, None])
+
+
+def rate_lengths(
+    acquisition: str, posterior: Posterior, context: ScoringContext, options: Mapping[str, Any], lengths: Sequence[int]
+) -> list[Rating]:
+    """Return the ratings of queries of each length, the last of which is that of the context.
+
+    That one comes first, and settles what the others keep: which function decides, if it hands over to another, and
+    what its `again_fn` keeps.
+    """
+    longest = rate(acquisition, posterior, context, options)
+    shorter = [
+        rate_again(acquisition, longest, posterior, replace(context, length=length), options) for length in lengths[:-1]
+    ]
+    return [*shorter, longest]
+
+
+def rate_again(
+    acquisition: str, first: Rating, posterior: Posterior, context: ScoringContext, options: Mapping[str, Any]
+) -> Rating:
+    """Return what the function that made the `first` rating says about another length, or with other weights."""
+    if first.again_fn is not None:
+        return checked_rating(acquisition, context, first.again_fn(context, own_weights(posterior), np.ones(1)))
+    used = first.details.get("used", acquisition)
+    return rate(used, posterior, context, options if used == acquisition else {})
 
 
 def checked_context(
@@ -148,6 +222,22 @@ def checked_costs(problem: Problem, costs: ArrayLike | None) -> FloatArray:
             "Make a state that may not be asked unqueryable instead."
         )
     return np.where(asked, array, 1.0)
+
+
+def checked_step_cost(step_cost: float, kind: str) -> float:
+    """Return what a further step costs, 0 or more, if there can be one."""
+    number = real_number(step_cost, "step_cost")
+    if not 0.0 <= number < np.inf:
+        raise InputError(
+            f"step_cost must be finite and at least 0, got {number}. It is what each action of a trajectory after the "
+            "first adds to the cost of a query; 0 means that length is free."
+        )
+    if number > 0.0 and kind == "state":
+        raise InputError(
+            f"step_cost must be 0 for state queries, which have one step, got {number}. "
+            "Say kind='trajectory', or leave it out."
+        )
+    return number
 
 
 def weight_warnings(posterior: Posterior) -> tuple[str, ...]:

@@ -53,6 +53,14 @@ Kind = Annotated[str, typer.Option("--kind", metavar="KIND", help="state: one ac
 Length = Annotated[
     int | None, typer.Option("--length", metavar="L", help="Most steps of a trajectory; default: as the world says.")
 ]
+StepCost = Annotated[
+    float,
+    typer.Option(
+        "--step-cost", metavar="C",
+        help="What each step of a trajectory after the first costs, where the first costs 1; above 0 queries may be "
+        "shorter.",
+    ),
+]  # fmt: skip
 MaxSamples = Annotated[
     int,
     typer.Option("--max-samples", metavar="N", help="What a certificate may draw until it is decided; 0 draws none."),

@@ -27,6 +27,7 @@ def run(
     batch: Annotated[int, typer.Option(metavar="K", help="Queries to choose at once.")] = 1,
     kind: opt.Kind = "state",
     length: opt.Length = None,
+    step_cost: opt.StepCost = 0.0,
     epsilon: opt.Epsilon = 0.1,
     delta: opt.Delta = 0.1,
     scope: opt.Scope = "initial",
@@ -77,6 +78,7 @@ def run(
         max_samples=max_samples,
         kind=kind,
         length=opt.trajectory_length(instance, kind, length),
+        step_cost=step_cost,
         goal=goal,
         seed=seed,
     )

@@ -25,6 +25,7 @@ def scores(
     ] = "random",
     kind: opt.Kind = "state",
     length: opt.Length = None,
+    step_cost: opt.StepCost = 0.0,
     epsilon: opt.Epsilon = 0.1,
     inference: opt.Inference = "smc",
     inference_set: opt.InferenceOptions = None,
@@ -63,7 +64,9 @@ def scores(
     world = make_world(name, seed, **opt.parse_options(name, world_set))
     steps = opt.trajectory_length(world, kind, length)
     compile_at_first_use()
-    rating: dict[str, Any] = {"kind": kind, "length": steps, "epsilon": epsilon, "seed": seed, "num_threads": threads}
+    rating: dict[str, Any] = {
+        "kind": kind, "length": steps, "step_cost": step_cost, "epsilon": epsilon, "seed": seed, "num_threads": threads,
+    }  # fmt: skip
     if ask == "best":
         learner = ask_where_best(world, demonstrations, acquisition, chosen, inference, sampling, rating)
         answers, posterior = learner.demonstrations, learner.posterior()

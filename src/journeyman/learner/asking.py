@@ -32,12 +32,16 @@ def checked_batch(k: int) -> int:
 
 @dataclass(frozen=True)
 class Chosen:
-    """States `[k]` to ask about, what each adds, scores in short, and what is doubtful."""
+    """States `[k]` to ask about, what each adds, scores in short, what is doubtful, and lengths `[k]`.
+
+    Without lengths all are those of the settings.
+    """
 
     states: tuple[int, ...]
     gains: tuple[float, ...]
     summary: dict[str, Any]
     warnings: tuple[str, ...]
+    lengths: tuple[int | None, ...] | None = None
 
 
 def rate(
@@ -57,12 +61,12 @@ def choose(
     settings: LearnerSettings,
     event_number: int,
     k: int,
-    pending: Sequence[int],
+    pending: Sequence[Query],
     abandoned: frozenset[int],
     scores: Scores | None,
     num_threads: int | None,
 ) -> Chosen:
-    """Choose `k` queries at once, given the start states of those that wait; `scores` are reused if they are known."""
+    """Choose `k` queries at once, given those that wait; `scores` are reused if they are known."""
     rng = settings.rng(ASK, event_number)
     if k == 1 and not pending:
         found = scores or rate(posterior, settings, event_number, abandoned, num_threads)
@@ -74,12 +78,16 @@ def choose(
             "num_queries": 1,
             "unit": found.unit,
         }
-        return Chosen((state,), (float(found.values[state]),), summary, found.warnings)
+        return Chosen((state,), (float(found.values[state]),), summary, found.warnings, (found.length_at(state),))
     options = _options(settings, event_number, num_threads)
-    batch = choose_batch(_askable(posterior, abandoned), settings.acquisition, k, pending=pending, rng=rng, **options)
+    options["pending"] = [query.state for query in pending]
+    if settings.kind == "trajectory":
+        options["pending_lengths"] = [query.length for query in pending]
+    batch = choose_batch(_askable(posterior, abandoned), settings.acquisition, k, rng=rng, **options)
+    lengths = None if batch.lengths is None else tuple(batch.lengths.tolist())
     gains = tuple(batch.gains.tolist())
     summary = {"best": gains[0], "median": None, "num_queries": k, "unit": batch.unit}
-    return Chosen(tuple(batch.states.tolist()), gains, summary, batch.warnings)
+    return Chosen(tuple(batch.states.tolist()), gains, summary, batch.warnings, lengths)
 
 
 def ask_event(ledger: Ledger, settings: LearnerSettings, chosen: Chosen, seconds: float) -> Event:
@@ -98,10 +106,10 @@ def queries_of(
     problem: Problem, settings: LearnerSettings, chosen: Chosen, earlier: Sequence[Query]
 ) -> tuple[Query, ...]:
     """Return chosen states as queries, numbered on from the earlier ones."""
-    kind, length = settings.kind, settings.length
+    kind, lengths = settings.kind, chosen.lengths or [settings.length] * len(chosen.states)
     visits = Counter(query.state for query in earlier)
     queries: list[Query] = []
-    for state, gain in zip(chosen.states, chosen.gains, strict=True):
+    for state, gain, length in zip(chosen.states, chosen.gains, lengths, strict=True):
         text = question_text(problem, state, kind, length)
         queries.append(Query(len(earlier) + len(queries), state, kind, length, gain, text, visits[state]))
         visits[state] += 1
@@ -114,6 +122,7 @@ def _options(settings: LearnerSettings, event_number: int, num_threads: int | No
         "length": settings.length,
         "epsilon": settings.epsilon,
         "costs": settings.costs,
+        "step_cost": settings.step_cost,
         "seed": settings.stream_seed(ASK, event_number),
         "num_histories": settings.num_histories,
         "num_threads": num_threads,

@@ -80,6 +80,7 @@ class ActiveLearner(LedgerView):
         max_samples: int = MAX_SAMPLES,
         confirmation_factor: int = CONFIRMATION_FACTOR,
         costs: ArrayLike | None = None,
+        step_cost: float = 0.0,
         seed: int = 0,
         num_threads: int | None = None,
         max_seconds: float | None = None,
@@ -103,6 +104,7 @@ class ActiveLearner(LedgerView):
             max_samples=max_samples,
             confirmation_factor=confirmation_factor,
             costs=costs,
+            step_cost=step_cost,
             seed=seed,
         )
         self._begin(problem, settings, num_threads, max_seconds)
@@ -201,7 +203,7 @@ class ActiveLearner(LedgerView):
             self.settings,
             ledger.num_events,
             k,
-            [query.state for query in ledger.pending],
+            ledger.pending,
             ledger.abandoned_states,
             self._kept("scores", ledger.num_events),
             self.num_threads,

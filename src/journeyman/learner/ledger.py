@@ -15,6 +15,7 @@ from journeyman.errors import InputError
 from journeyman.learner.records import AnswerId, Event, Query
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
+from journeyman.wording import counted
 
 Answer = Demonstration | int | str  # an action of a state query may be given by number or label
 ATTACHED = "attached-"  # before the number of an answer that was never asked for
@@ -273,7 +274,7 @@ def _check_answer(problem: Problem, query: Query, answer: Demonstration) -> None
         )
     if query.length is not None and len(answer) > query.length:
         raise InputError(
-            f"the answer to query {query.id} must have at most {query.length} steps, got {len(answer)}. "
+            f"the answer to query {query.id} must have at most {counted(query.length, 'step')}, got {len(answer)}. "
             "Cut it off there, or attach it instead."
         )
     problem.counts(answer)

@@ -221,7 +221,8 @@ def question_text(problem: Problem, state: int, kind: str, length: int | None) -
         row, column = (int(number) for number in mdp.grid.places[state])
         place += f" (row {row}, column {column})"
     if kind == "trajectory":
-        return f"Start in {place} and act for up to {length} steps: which states do you pass, what do you do in each?"
+        steps = counted(length or 1, "step")
+        return f"Start in {place} and act for up to {steps}: which states do you pass, what do you do in each?"
     actions = [mdp.action_name(action) for action in range(mdp.num_actions) if mdp.available[state, action]]
     choice = actions[0] if len(actions) == 1 else f"{', '.join(actions[:-1])} or {actions[-1]}"
     return f"In {place}: which action do you take? ({choice})"

@@ -8,7 +8,7 @@ import numpy as np
 
 from journeyman.acquisition import ACQUISITIONS, default_acquisition
 from journeyman.acquisition.registry import check_acquisition_options
-from journeyman.acquisition.scoring import check_kind, checked_costs
+from journeyman.acquisition.scoring import check_kind, checked_costs, checked_step_cost
 from journeyman.apprentice import APPRENTICES
 from journeyman.apprentice.effective_size import size_needed
 from journeyman.apprentice.policies import checked_epsilon
@@ -56,7 +56,10 @@ class LearnerSettings:
     confirmation_factor
         How many times as many samples the fresh inference may draw that confirms a certificate.
     costs
-        `[S]` cost of asking in each state; default: all alike.
+        `[S]` cost of asking in each state; default: all alike, 1.
+    step_cost
+        What each action of a trajectory after the first adds to that. Above 0 a query may be shorter than `length`, if
+        that is worth more per cost.
     seed
         Of everything random.
     """
@@ -78,6 +81,7 @@ class LearnerSettings:
     max_samples: int = MAX_SAMPLES
     confirmation_factor: int = CONFIRMATION_FACTOR
     costs: tuple[float, ...] | None = None
+    step_cost: float = 0.0
     seed: int = 0
 
     @classmethod
@@ -127,6 +131,7 @@ class LearnerSettings:
     def _check_kind(self) -> None:
         one_of(self.kind, KINDS, "kind", "Leave it out for 'state'.")
         check_kind(self.acquisition, self.kind)
+        object.__setattr__(self, "step_cost", checked_step_cost(self.step_cost, self.kind))
         if self.kind == "trajectory":
             length = whole_number(self.length, "the length of trajectory queries", 1, "Say length=.")
             object.__setattr__(self, "length", length)

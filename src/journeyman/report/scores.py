@@ -131,6 +131,7 @@ def score_record(found: ScoreMap) -> dict[str, Any]:
         "acquisition": scores.name,
         "query": scores.kind,
         "length": scores.length,
+        "lengths": None if scores.lengths is None else scores.lengths.tolist(),
         "unit": scores.unit,
         "inference": found.posterior.method,
         "num_samples": found.posterior.num_samples,
@@ -210,13 +211,16 @@ def _legend(sheet: Sheet, found: ScoreMap) -> dict[str, str]:
 def _table(found: ScoreMap) -> RenderableType:
     """Return the best states with their scores and bars."""
     mdp, scaled, error = found.world.problem.mdp, scaled_scores(found.scores), found.scores.standard_error
-    table = text_table(("state", score_label(found.scores), "asked", ""), numeric=(1, 2))
+    lengths = found.scores.lengths
+    columns = ("state", score_label(found.scores), "asked", *(() if lengths is None else ("steps",)), "")
+    table = text_table(columns, numeric=tuple(range(1, len(columns) - 1)))
     limit = float(np.nanmax(scaled))
     for state in found.order[:NUM_TABLE_STATES].tolist():
         spread = "" if error is None else f" +- {plain_number(float(error[state] * score_scale(found.scores)))}"
         times = str(found.times_asked[state]) if found.times_asked[state] else ""
         bar = "#" * round(BAR_WIDTH * scaled[state] / limit) if limit > 0 else ""
-        table.add_row(Text(mdp.state_name(state)), f"{scaled[state]:.4g}{spread}", times, Text(bar))
+        steps = () if lengths is None else (str(lengths[state]),)
+        table.add_row(Text(mdp.state_name(state)), f"{scaled[state]:.4g}{spread}", times, *steps, Text(bar))
     rest = len(found.order) - NUM_TABLE_STATES
     return Group(table, Text(f"{counted(rest, 'more state')}: --json lists them", style="dim")) if rest > 0 else table
 
@@ -230,13 +234,19 @@ def _facts(found: ScoreMap) -> dict[str, str]:
     )
     unit, number = UNITS.get(scores.unit, scores.unit), plain_number(float(scores.values[best]))
     rows = {"score": f"{ACQUISITIONS.find(scores.name).summary}, {f'in {unit}' if unit else 'without a unit'}"}
-    rows["ask next"] = f"state {mdp.state_name(best)}: {f'{number} {unit}'.rstrip()}{spread}"
+    steps = "" if scores.lengths is None else f" for up to {counted(int(scores.lengths[best]), 'step')}"
+    rows["ask next"] = f"state {mdp.state_name(best)}{steps}: {f'{number} {unit}'.rstrip()}{spread}"
     is_tied = np.isclose(scores.values[found.order], scores.values[best], rtol=1e-9, atol=1e-12)
     if is_tied.sum() > 1:
         rows["ask next"] += f"; {is_tied.sum() - 1} more are equally good, and chance would decide"
     elif len(found.order) > 1:
         others = [f"{mdp.state_name(s)} ({scores.values[s]:.3g})" for s in found.order[1 : 1 + NUM_NAMED_STATES]]
         rows["then"] = listed(others)
+    if scores.lengths is not None:
+        lengths, counts = np.unique(scores.lengths[found.order], return_counts=True)
+        each = zip(lengths.tolist(), counts.tolist(), strict=True)
+        words = [f"{counted(length, 'step')} at {counted(count, 'state')}" for length, count in each]
+        rows["steps"] = f"{listed(words)}: what pays best per cost"
     rows["asked"] = f"{counted(len(found.demonstrations), 'demonstration')}, at states chosen by {found.asked_by}"
     rows["posterior"] = f"{counted(found.posterior.num_samples, 'sample')} by {found.posterior.method}"
     for key, value in scores.details.items():

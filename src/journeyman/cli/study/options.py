@@ -58,6 +58,7 @@ def new(
     max_samples: opt.MaxSamples = 16_000,
     kind: opt.Kind = "state",
     length: Annotated[int | None, typer.Option(metavar="L", help="Most steps of a trajectory.")] = None,
+    step_cost: opt.StepCost = 0.0,
     goal: opt.Goal = "policy",
     seed: Annotated[int, typer.Option(help="Of the learner, and of the world.")] = 0,
     as_json: opt.AsJson = False,
@@ -77,7 +78,7 @@ def new(
         acquisition=acquisition, acquisition_options=opt.parse_scoring_options(acquisition_set),
         inference=inference, inference_options=opt.parse_settings(inference_set),
         epsilon=epsilon, delta=delta, scope=scope, max_samples=max_samples, kind=kind, length=length,
-        goal=goal, seed=seed,
+        step_cost=step_cost, goal=goal, seed=seed,
     )  # fmt: skip
     with Study.create(file, opt.chosen_world(world, problem, world_set, seed).problem, **chosen) as study:
         record, made = {"file": str(file)} | study.overview().to_record(), study.problem
