@@ -178,9 +178,10 @@ def _scheduled(particles: Particles, counts: FloatArray, num_threads: int, repor
     at_hand = replace(particles, started=None)
     if settings.lag == 0:
         return _tempered(at_hand, counts, num_threads, report)
-    log_weights = _log_ratio(particles, counts - particles.moved_counts, 0.0)
-    reweighted = replace(at_hand, counts=counts, log_weights=log_weights)
-    is_enough = effective_size(log_weights) >= least_particle_ess(len(log_weights))
+    if started is not None and started.source is not None and _is_enough(_reweighted(started.source, counts)):
+        at_hand, started = replace(started.source, num_searched=particles.num_searched), None  # it was taken back
+    reweighted = _reweighted(at_hand, counts)
+    is_enough = _is_enough(reweighted)
     if started is not None:
         num_waited = started.num_waited + 1
         if is_enough and num_waited < settings.lag:
@@ -193,6 +194,16 @@ def _scheduled(particles: Particles, counts: FloatArray, num_threads: int, repor
     if effective_size(reweighted.log_weights) >= _early(settings) * settings.num_particles:
         return reweighted
     return replace(reweighted, started=_started(reweighted, counts))
+
+
+def _reweighted(particles: Particles, counts: FloatArray) -> Particles:
+    log_weights = _log_ratio(particles, counts - particles.moved_counts, 0.0)
+    return replace(particles, counts=counts, log_weights=log_weights)
+
+
+def _is_enough(particles: Particles) -> bool:
+    """Return whether questions may be chosen from particles: where they carry no warning that few are effective."""
+    return effective_size(particles.log_weights) >= least_particle_ess(len(particles.log_weights))
 
 
 def _early(settings: SMCSettings) -> float:
