@@ -11,10 +11,12 @@ from learner.test_restore import stored
 
 from journeyman.experts import Question
 from journeyman.inference import smc
+from journeyman.inference.weights import effective_size
 from journeyman.learner import ActiveLearner
 from journeyman.study import Study
 
 NUM_STEPS = 12
+SURPRISES = (3, 5, 7, 9)  # steps at which some tests give a surprising answer
 SETTINGS = {"inference_options": {"num_particles": 400}, "seed": 5}  # enough for a rejuvenation to wait
 
 
@@ -26,18 +28,39 @@ def answer(learner, query):
     learner.tell(query, grid_world().make_expert(0).demonstrate(Question(query.state, query.id)))
 
 
+def answer_surprisingly(learner, query):
+    """Tell the action that leaves nearest to 40 particles effective: after a greater surprise there may be a search."""
+    learner_itself = learner._learner if isinstance(learner, Study) else learner
+    particles = smc.finished(learner_itself._state.belief.state, num_threads=1)
+
+    def distance(action):
+        change = particles.counts - particles.moved_counts
+        change[query.state, action] += 1.0
+        return abs(effective_size(smc._log_ratio(particles, change, 0.0)) - 40.0)
+
+    learner.tell(query, int(min(np.flatnonzero(learner.problem.mdp.available[query.state]), key=distance)))
+
+
+def answer_sometimes_surprisingly(learner, query):
+    (answer_surprisingly if len(learner.answers) in SURPRISES else answer)(learner, query)
+
+
 def is_under_way(learner):
     return learner._state.belief is not None and learner._state.belief.state.started is not None
 
 
-def run(learner, pause_fn=lambda step: None):
+def is_interim(learner):
+    return is_under_way(learner) and learner._state.belief.state.started.source is not None
+
+
+def run(learner, pause_fn=lambda step: None, answer_fn=answer):
     """Answer the rest of the steps; return whether a rejuvenation was under way when each query was asked."""
     seen = []
     for step in range(len(learner.answers), NUM_STEPS):
         query = learner.pending[0] if learner.pending else learner.ask()
         seen.append(is_under_way(learner))
         pause_fn(step)
-        answer(learner, query)
+        answer_fn(learner, query)
     return seen
 
 
@@ -45,6 +68,18 @@ def run(learner, pause_fn=lambda step: None):
 def usual():
     learner = make()
     assert 2 < sum(run(learner)) < NUM_STEPS - 2
+    return learner
+
+
+@pytest.fixture(scope="module")
+def surprised():
+    learner, num_interim = make(), 0
+    for _ in range(NUM_STEPS):
+        query = learner.ask()
+        num_interim += is_interim(learner)
+        assert learner.posterior().diagnostics.particle_ess >= 100.0
+        answer_sometimes_surprisingly(learner, query)
+    assert num_interim >= 2
     return learner
 
 
@@ -65,6 +100,13 @@ def test_the_same_queries_whatever_the_threads_and_the_pace(usual, num_threads, 
     for thread in threads_ahead():
         thread.join(10)
     assert threads_ahead() == []
+
+
+def test_the_same_queries_after_surprising_answers(surprised):
+    learner = make(2)
+    run(learner, lambda step: time.sleep(0.1 * (step % 2)), answer_sometimes_surprisingly)
+    assert keys(learner.queries) == keys(surprised.queries)
+    assert learner.posterior().weights.tobytes() == surprised.posterior().weights.tobytes()
 
 
 def test_work_is_done_while_a_query_waits_and_not_with_one_thread():
@@ -92,7 +134,8 @@ def test_looking_and_certificates_change_nothing(usual):
     assert keys(learner.queries) == keys(usual.queries)
 
 
-def test_restored_at_every_event_it_asks_the_same(usual):
+@pytest.mark.parametrize("answer_fn", [answer, answer_sometimes_surprisingly])
+def test_restored_at_every_event_it_asks_the_same(usual, surprised, answer_fn):
     """From a snapshot, by replay, and from an older snapshot, at every point of a rejuvenation."""
     problem, num_under_way, older = grid_world().problem, 0, None
     learner = make()
@@ -101,17 +144,18 @@ def test_restored_at_every_event_it_asks_the_same(usual):
             if name == "ask":
                 learner.ask()
             else:
-                answer(learner, learner.pending[0])
+                answer_fn(learner, learner.pending[0])
             snapshot = learner.snapshot()
             num_under_way += "started_counts" in snapshot
             for kept in (snapshot, older) if step % 4 else (snapshot, older, None):
                 again = ActiveLearner.restore(problem, *stored(learner, kept), num_threads=2)
                 assert again.posterior().weights.tobytes() == learner.posterior().weights.tobytes()
                 assert is_under_way(again) == is_under_way(learner)
+                assert is_interim(again) == is_interim(learner)
             older = snapshot
         learner = again if step % 2 else pickle.loads(pickle.dumps(again))  # go on with a copy
     assert num_under_way > 5
-    assert keys(learner.queries) == keys(usual.queries)
+    assert keys(learner.queries) == keys((usual if answer_fn is answer else surprised).queries)
 
 
 def test_undo_while_one_is_under_way(usual):
@@ -130,14 +174,44 @@ def test_undo_while_one_is_under_way(usual):
     np.testing.assert_array_equal(first.posterior().counts, grid_world().problem.counts(first.ledger.answers.values()))
 
 
-def test_a_study_that_is_reopened_after_every_answer_asks_the_same(usual, tmp_path):
+def test_undo_of_a_surprising_answer(surprised):
+    def with_undo(num_threads):
+        learner = make(num_threads)
+        while not is_interim(learner):
+            answer_sometimes_surprisingly(learner, learner.ask())
+        learner.ask()
+        learner.undo(learner.queries[-2])
+        run(learner, answer_fn=answer)
+        return learner
+
+    first, second = with_undo(1), with_undo(2)
+    assert keys(first.queries) == keys(second.queries)
+    again = ActiveLearner.restore(grid_world().problem, *stored(first, None), num_threads=1)
+    assert again.posterior().weights.tobytes() == first.posterior().weights.tobytes()
+    np.testing.assert_array_equal(first.posterior().counts, grid_world().problem.counts(first.ledger.answers.values()))
+
+
+def test_a_certificate_while_particles_are_interim_draws_from_all_of_them(surprised):
+    learner = make()
+    while not is_interim(learner):
+        answer_sometimes_surprisingly(learner, learner.ask())
+    state = learner._state.belief.state
+    drawn, wanted = (
+        next(smc.draw_more(one, seed=1, num_threads=1)) for one in (state, smc.finished(state, num_threads=1))
+    )
+    assert drawn.theta.tobytes() == wanted.theta.tobytes()
+    assert learner.certificate().status != "refused"
+
+
+@pytest.mark.parametrize("answer_fn", [answer, answer_sometimes_surprisingly])
+def test_a_study_that_is_reopened_after_every_answer_asks_the_same(usual, surprised, answer_fn, tmp_path):
     path = tmp_path / "a.study"
     Study.create(path, grid_world().problem, num_threads=1, **SETTINGS).close()
     for _ in range(NUM_STEPS):
         with Study.open(path, num_threads=2) as study:
-            answer(study, study.ask())
+            answer_fn(study, study.ask())
     with Study.open(path) as study:
-        assert keys(study.queries) == keys(usual.queries)
+        assert keys(study.queries) == keys((usual if answer_fn is answer else surprised).queries)
 
 
 def test_a_study_works_ahead_while_its_query_waits(usual, tmp_path):

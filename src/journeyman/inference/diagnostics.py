@@ -95,10 +95,15 @@ def chain_warnings(summary: ChainSummary, diverging: BoolArray) -> tuple[str, ..
     return tuple(warnings)
 
 
+def least_particle_ess(num_particles: int) -> float:
+    """Return how many of these particles must be effective for means over them."""
+    return min(MIN_PARTICLE_ESS, num_particles / 2)
+
+
 def smc_warnings(particle_ess: float, num_particles: int, moves: Any, settings: Any) -> tuple[str, ...]:
     """Say what is doubtful about particles, with advice; `moves` and `settings` are those of `smc`."""
     warnings = []
-    if particle_ess < min(MIN_PARTICLE_ESS, num_particles / 2):
+    if particle_ess < least_particle_ess(num_particles):
         warnings.append(
             f"only {particle_ess:.0f} of {num_particles} particles are effective: means are noisy. Use more particles."
         )

@@ -48,8 +48,9 @@ class SMCSettings:
     max_leapfrog, max_burn_in
         Limits to these two; where they bind the posterior carries a warning.
     lag
-        Updates until rejuvenated particles take over: before that those at hand are reweighted, as long as 20 of them
-        are effective. The rejuvenation starts earlier, below the square root of `ess_threshold`. 0: at once.
+        Updates until rejuvenated particles take over: before that those at hand are reweighted, as long as 100 of them
+        are effective, or 200 interim ones are. The rejuvenation starts earlier, below the square root of
+        `ess_threshold`. 0: at once.
     """
 
     num_particles: int = 1000
@@ -94,12 +95,16 @@ class Started(NamedTuple):
     num_waited
         Updates that came since.
     result
-        Its particles. They follow from those at hand and `counts`, so that it does not matter when they are computed.
+        Its particles. They follow from those that it moves and `counts`, so that it does not matter when they are
+        computed.
+    source
+        The particles that it moves, where those at hand are interim ones; None where it moves those at hand.
     """
 
     counts: FloatArray
     num_waited: int
     result: Ahead["Particles"]
+    source: "Particles | None" = None
 
 
 class Moves(NamedTuple):

@@ -9,9 +9,11 @@ likelihood is one with fractional counts) so that each stage keeps half of the e
 
 People should not wait for that. With a `lag`, a rejuvenation is *started* when it is due, and *installed* that many
 updates later; until then the particles at hand are reweighted on, and after it the new ones are reweighted by what came
-since, which is as exact. It is installed earlier, and one that is due is done at once, where fewer than 20 particles
-would be effective. So a schedule that depends on the weights alone says which particles stand for the posterior after
-each update, while the work can be done at any time in between: `prepare` does it in the background.
+since, which is as exact. It is installed earlier where fewer than 100 particles would be effective. Where that is not
+enough, as after a surprising answer, a fifth of the particles is moved to the new posterior at once: *interim* ones, by
+the same stages, which cost a fraction and stand for it until the others are installed. So a schedule that depends on
+the weights alone says which particles stand for the posterior after each update, while most of the work can be done at
+any time in between: `prepare` does it in the background.
 
 Particles cannot find what the prior hardly ever proposes. When the answers are very improbable under all of them (see
 `surprise`), a *search* starts again from a prior three times as wide, and takes prior and answers together to the
@@ -33,7 +35,7 @@ import numpy as np
 from journeyman.checks import check_options, whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError
-from journeyman.inference.diagnostics import Diagnostics, smc_warnings, surprise_warnings
+from journeyman.inference.diagnostics import Diagnostics, least_particle_ess, smc_warnings, surprise_warnings
 from journeyman.inference.general import make_target
 from journeyman.inference.particles import Moved, Moves, Particles, SMCSettings, Started, move, rejuvenated, settle
 from journeyman.inference.posterior import Posterior
@@ -53,6 +55,7 @@ SPARE_PARTICLES = 1.5  # some ancestors of particles are doubles
 SNAPSHOT_ARRAYS = ("positions", "values", "policies", "moved_counts", "counts", "log_weights")
 SNAPSHOT_NUMBERS = ("num_stages", "moved_log_evidence", "seconds")
 LATER_NUMBERS = {"num_searched": 0}  # with what they are in snapshots that have none
+SOURCE = "source_"  # begins the names of arrays of particles that a rejuvenation started from, if others are at hand
 WIDE_PRECISION = 1.0 / 9.0  # of the prior that a search starts from: three times as wide
 SEARCH_FACTOR = 4  # particles of a search, in units of the usual number, at most
 SEARCH_ENTRIES = (
@@ -60,7 +63,8 @@ SEARCH_ENTRIES = (
 )
 SEARCH_GROWTH = 1.25  # of the number of answers before another search
 CLEARLY_LESS = 1.0  # log evidence, in nats
-LEAST_ESS = 20  # effective particles that a question may be chosen from while others are on their way
+INTERIM_PARTICLES = 200  # so that all that carry no warning are effective when they have moved halfway
+INTERIM_CHAIN_LENGTH = 4  # more ancestors for as many moves: most of these are made before any is kept
 
 
 class Snapshot(NamedTuple):
@@ -175,19 +179,32 @@ def _scheduled(particles: Particles, counts: FloatArray, num_threads: int, repor
     at_hand = replace(particles, started=None)
     if settings.lag == 0:
         return _tempered(at_hand, counts, num_threads, report)
-    log_weights = _log_ratio(particles, counts - particles.moved_counts, 0.0)
-    reweighted = replace(at_hand, counts=counts, log_weights=log_weights)
-    is_enough = effective_size(log_weights) >= LEAST_ESS
+    if started is not None and started.source is not None and _is_enough(_reweighted(started.source, counts)):
+        at_hand, started = replace(started.source, num_searched=particles.num_searched), None  # it was taken back
+    reweighted = _reweighted(at_hand, counts)
+    is_enough = _is_enough(reweighted)
     if started is not None:
         num_waited = started.num_waited + 1
         if is_enough and num_waited < settings.lag:
             return replace(reweighted, started=started._replace(num_waited=num_waited))
         return _scheduled(_installed(particles, started, num_threads), counts, num_threads, report)
+    if not is_enough and _has_interim(at_hand):
+        return _interim(at_hand, counts, num_threads)
     if not is_enough:
         reweighted = _tempered(at_hand, counts, num_threads, report)
     if effective_size(reweighted.log_weights) >= _early(settings) * settings.num_particles:
         return reweighted
     return replace(reweighted, started=_started(reweighted, counts))
+
+
+def _reweighted(particles: Particles, counts: FloatArray) -> Particles:
+    log_weights = _log_ratio(particles, counts - particles.moved_counts, 0.0)
+    return replace(particles, counts=counts, log_weights=log_weights)
+
+
+def _is_enough(particles: Particles) -> bool:
+    """Return whether questions may be chosen from particles: where they carry no warning that few are effective."""
+    return effective_size(particles.log_weights) >= least_particle_ess(len(particles.log_weights))
 
 
 def _early(settings: SMCSettings) -> float:
@@ -198,9 +215,31 @@ def _early(settings: SMCSettings) -> float:
     return float(np.sqrt(settings.ess_threshold))
 
 
-def _started(particles: Particles, counts: FloatArray, num_waited: int = 0) -> Started:
+def _started(particles: Particles, counts: FloatArray, num_waited: int = 0, *, is_interim: bool = False) -> Started:
+    """Return a rejuvenation of `particles`; `is_interim` says that others are at hand until it is installed."""
     source = replace(particles, counts=counts, started=None)
-    return Started(counts, num_waited, Ahead(partial(_moved_on, source)))
+    return Started(counts, num_waited, Ahead(partial(_moved_on, source)), source if is_interim else None)
+
+
+def _has_interim(particles: Particles) -> bool:
+    """Return whether there are interim particles instead of these.
+
+    There are none of few particles, nor of those of the prior: answers that surprise these are many, or come first.
+    """
+    return particles.settings.num_particles > INTERIM_PARTICLES and particles.moves.num_rejuvenations > 0
+
+
+def _interim_settings(settings: SMCSettings) -> SMCSettings:
+    chain_length = min(settings.chain_length, INTERIM_CHAIN_LENGTH)
+    return replace(settings, num_particles=INTERIM_PARTICLES, chain_length=chain_length, ess_threshold=0.5)
+
+
+def _interim(particles: Particles, counts: FloatArray, num_threads: int) -> Particles:
+    """Return few particles of the posterior given `counts`, and the rejuvenation of all that will replace them."""
+    small = replace(particles, settings=_interim_settings(particles.settings))
+    interim = _tempered(small, counts, num_threads)
+    source = replace(particles, moves=particles.moves._replace(num_gradients=interim.moves.num_gradients))
+    return replace(interim, settings=particles.settings, started=_started(source, counts, is_interim=True))
 
 
 def _moved_on(source: Particles, num_threads: int) -> Particles:
@@ -382,9 +421,14 @@ def to_snapshot(particles: Particles) -> Snapshot:
     names = (*SNAPSHOT_NUMBERS, *LATER_NUMBERS)
     facts = {name: getattr(particles, name) for name in names} | {"moves": particles.moves._asdict()}
     arrays = {name: np.array(getattr(particles, name)) for name in SNAPSHOT_ARRAYS}
-    if particles.started is not None:  # its result follows from the rest
-        facts["num_waited"] = particles.started.num_waited
-        arrays["started_counts"] = np.array(particles.started.counts)
+    started = particles.started
+    if started is not None:  # its result follows from the rest
+        facts["num_waited"] = started.num_waited
+        arrays["started_counts"] = np.array(started.counts)
+        if started.source is not None:
+            source = to_snapshot(started.source)
+            facts["source"] = source.facts
+            arrays |= {SOURCE + name: array for name, array in source.arrays.items()}
     return Snapshot(facts, arrays)
 
 
@@ -397,6 +441,10 @@ def from_snapshot(problem: Problem, snapshot: Snapshot, *, seed: int = 0, **sett
             f"a snapshot must belong to its problem of {num_states} states, got values of shape "
             f"{arrays['values'].shape}. Restore without it: snapshot=None."
         )
+    source = None
+    if "source" in snapshot.facts:
+        kept = {name.removeprefix(SOURCE): array for name, array in snapshot.arrays.items() if name.startswith(SOURCE)}
+        source = from_snapshot(problem, Snapshot(snapshot.facts["source"], kept), seed=seed, **settings)
     particles = Particles(
         target=None if problem.prior.is_discrete else make_target(problem).with_counts(arrays["moved_counts"]),
         problem=problem,
@@ -410,7 +458,9 @@ def from_snapshot(problem: Problem, snapshot: Snapshot, *, seed: int = 0, **sett
     if "started_counts" not in snapshot.arrays:
         return particles
     counts = np.ascontiguousarray(snapshot.arrays["started_counts"])
-    return replace(particles, started=_started(particles, counts, int(snapshot.facts["num_waited"])))
+    num_waited = int(snapshot.facts["num_waited"])
+    started = _started(source or particles, counts, num_waited, is_interim=source is not None)
+    return replace(particles, started=started)
 
 
 def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None) -> Iterator[Posterior]:
@@ -471,12 +521,11 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
 
 def posterior_of(particles: Particles) -> Posterior:
     """Return the posterior that the particles stand for."""
-    moves = particles.moves
+    moves, settings = particles.moves, particles.settings
+    if particles.started is not None and particles.started.source is not None:
+        settings = _interim_settings(settings)
     is_discrete = particles.target is None
     ess = effective_size(particles.log_weights)
-    lasting_ess = (
-        ess if particles.started is None else np.inf
-    )  # others are on their way, and certificates draw from them
     diagnostics = Diagnostics(
         seconds=particles.seconds,
         num_gradients=moves.num_gradients,
@@ -485,10 +534,10 @@ def posterior_of(particles: Particles) -> Posterior:
         move_correlation=None if is_discrete or not moves.num_rejuvenations else moves.correlation,
         num_divergences=None if is_discrete else moves.num_divergences,
         distinct_ancestors=None if is_discrete else moves.distinct_ancestors,
-        chain_length=particles.settings.chain_length if moves.num_rejuvenations else None,
+        chain_length=settings.chain_length if moves.num_rejuvenations else None,
         num_rejuvenations=moves.num_rejuvenations,
         warnings=(
-            *(() if is_discrete else smc_warnings(lasting_ess, len(particles.positions), moves, particles.settings)),
+            *(() if is_discrete else smc_warnings(ess, len(particles.positions), moves, settings)),
             *surprise_warnings(particles.surprise),
         ),
     )
