@@ -187,7 +187,7 @@ def test_a_surprising_answer_is_tempered():
 def test_agrees_with_long_chains_on_a_small_grid():
     world = make_world("random-grid", 1, size=4)
     counts = world.problem.counts(annotations(world, 40))
-    reference = infer_policywalk(world.problem, counts, sampler="hmc", num_draws=1500, num_chains=4)
+    reference = infer_policywalk(world.problem, counts, sampler="hmc", num_draws=6000, num_chains=4)
     particles = smc.start(world.problem, num_particles=1000)
     for demonstration in annotations(world, 40):
         particles = smc.update(particles, demonstration)
