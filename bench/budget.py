@@ -120,6 +120,8 @@ def main() -> None:
         cells = [(seed,) for seed in range(options.seeds)]
         continue_table(TABLE, FORMAT, settings, ("seed",), cells, run_instance, num_workers=options.workers)
     rows = read_table(TABLE, FORMAT)
+    if not rows:
+        raise SystemExit(f"{TABLE.name} has no runs yet. Compute some with --run.")
     answers, seconds = (np.array([row[name] for row in rows], dtype=float) for name in ("answers", "seconds"))
     table = [
         (f"{budget:,}", f"{answers[:, i].mean():.1f}", f"{seconds[:, i].mean():.1f}")
