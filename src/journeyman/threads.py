@@ -138,9 +138,10 @@ class Ahead(Generic[T]):
             return  # somebody waits for it, and computes it
         try:
             if self._job is None and self._found is None:
-                self._job = _Job(self._compute_fn, num_threads)
-                weakref.finalize(self, self._job.stop.set).atexit = False
-                self._job.start()
+                job = _Job(self._compute_fn, num_threads)
+                weakref.finalize(self, job.stop.set).atexit = False
+                job.start()
+                self._job = job  # only now: a thread that could not be started cannot be waited for
         finally:
             self._lock.release()
 

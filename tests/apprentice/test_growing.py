@@ -64,8 +64,11 @@ def certificate(rng, chance, **options):
 
 def test_it_draws_no_more_than_it_needs():
     rng = np.random.default_rng(0)
-    clear, surely_not, close = (certificate(rng, chance) for chance in (0.01, 0.5, 0.085))
+    rare, surely_not, close = (certificate(rng, chance) for chance in (0.01, 0.5, 0.085))
+    clear = certificate(rng, 0.0)
     assert (clear.status, clear.num_samples, clear.num_looks) == ("holds", 200, 1)
+    assert rare.status == "holds"
+    assert rare.num_samples <= 1600  # until some chains have met what is rare, or draws of all of them have not
     assert (surely_not.status, surely_not.num_samples) == ("fails", 200)
     assert close.num_samples > 800
     assert close.num_looks == np.log2(close.num_samples / 200) + 1
@@ -126,6 +129,22 @@ def test_chains_that_never_met_the_event_count_once():
     assert (found.p_hat, found.effective_size) == (0.0, pytest.approx(50.0))
     assert found.upper_bound == pytest.approx(1.0 - 0.025 ** (1 / 50))
     assert found.effective_size_source == "the number of independent groups"
+
+
+@pytest.mark.parametrize("is_small", ["one draw", "one chain", "19 chains"])
+def test_a_regret_that_few_chains_have_met_tells_nothing_either(is_small):
+    """Beside regrets of 0 a tiny one is beyond every quantile; that does not make it common."""
+    samples = sample_set(chained(np.zeros((50, 64), dtype=bool)))
+    regret = np.zeros((50, 64))
+    regret[{"one draw": (3, 5), "one chain": 7, "19 chains": slice(19)}[is_small]] = 1e-9
+    never = np.zeros(50 * 64, dtype=bool)
+    assert effective_size_of(samples, never, 0.95, regret.ravel()).value == pytest.approx(50.0)
+
+
+def test_a_regret_that_many_chains_have_met_tells_what_draws_are_worth():
+    samples, regret = sample_set(chained(np.zeros((50, 64), dtype=bool))), np.zeros((50, 64))
+    regret[:30, 0] = 1e-9
+    assert effective_size_of(samples, np.zeros(50 * 64, dtype=bool), 0.95, regret.ravel()).value > 500.0
 
 
 def test_chains_that_are_stuck_count_once_each():

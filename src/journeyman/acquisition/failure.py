@@ -54,9 +54,10 @@ MAX_DOUBLINGS = 20
 def rate_failure_chance(posterior: Posterior, context: ScoringContext, *, answers: int = ANSWERS) -> Rating:
     """Rate by how much an answer lowers the root of the chance that the regret is epsilon or more.
 
-    While no answer lowers the chance of it, because all policies fail under all samples, twice epsilon is looked at,
-    and so on; where no sample fails, half of it (`details["level"]`: what was looked at, in units of epsilon). If that
-    does not help either, `pac_eig` decides. State queries are exact for the given samples; trajectories are sampled.
+    The regret is that from the initial distribution. While no answer lowers the chance of it, mostly because all
+    policies fail under all samples, twice epsilon is looked at, and so on; where some policy never fails, half of it
+    (`details["level"]`: what was looked at, in units of epsilon). If that does not help either, `pac_eig` decides.
+    State queries are exact for the given samples; trajectories are sampled.
 
     Parameters
     ----------
@@ -99,11 +100,18 @@ def failure_again(
 
 
 def _levels(context: ScoringContext, regret: FloatArray) -> Iterator[float]:
-    """Yield which regret to look at, in units of epsilon, in the order in which to try them."""
+    """Yield which regret to look at, in units of epsilon, in the order in which to try them.
+
+    Higher ones while some policy fails, if each fails under some sample; lower ones until each does, if one never does.
+    """
     yield 1.0
     can_fail = (regret >= context.epsilon).any(axis=1).all()
+    smallest, largest = regret[regret > 0.0].min(initial=np.inf), regret.max()
     for power in range(1, MAX_DOUBLINGS + 1):
-        yield 2.0**power if can_fail else 2.0**-power
+        level = 2.0**power if can_fail else 2.0**-power
+        if level * context.epsilon > largest if can_fail else 2.0 * level * context.epsilon <= smallest:
+            return
+        yield level
 
 
 def candidate_policies(posterior: Posterior, context: ScoringContext, answers: int) -> IntArray:

@@ -33,6 +33,7 @@ from journeyman.types import BoolArray, FloatArray, IntArray
 
 MANY_CHAINS = 20  # from so many on, the spread between chains says more than what happens within them
 FEW_HITS = 20  # groups with an event, below which the spread between groups is that of luck
+HARDLY_ANY = 5  # groups with an event, below which its spread between them says nothing
 COMMON = 0.8  # quantile of regret beyond which draws are common enough to say how much those of a group are alike
 
 
@@ -227,8 +228,9 @@ def _of_groups(samples: SampleSet, is_hit: BoolArray, confidence: float, regret:
 
     Samples that repeat each other count once, but for the draws of chains, whose groups have them all. An event that
     few groups have met says little about its own spread. Then samples are taken to be at most as good as for a larger
-    regret than usual, which is more common, hence slower to come and go; and where regrets do not differ either, each
-    group counts once. Groups that share an ancestor are worth as much less as there are fewer ancestors than groups.
+    regret than usual, if that is more common, hence slower to come and go; where few groups have met that either, and
+    hardly any the event, each group counts once. Groups that share an ancestor are worth as much less as there are
+    fewer ancestors than groups.
     """
     weights, labels, num_groups = samples.posterior.weights, samples.labels, samples.num_blocks
     share = 1.0 if samples.max_ancestors is None else min(1.0, samples.max_ancestors / num_groups)
@@ -242,19 +244,25 @@ def _of_groups(samples: SampleSet, is_hit: BoolArray, confidence: float, regret:
         EffectiveSize(share * own, between),
         EffectiveSize(kept, "the number of draws" if is_even else "the spread of the weights"),
     ]
-    if min(np.unique(labels[is_hit]).size, np.unique(labels[~is_hit]).size) < FEW_HITS:
-        common = np.inf
+    num_met = _num_met(labels, is_hit)
+    if num_met < FEW_HITS:
+        common, rare = np.inf, f"{between}, in larger regrets than usual"
         if regret is not None:
-            level = weighted_quantile(regret[:, None], weights, COMMON)[0]
-            common = _between_groups(samples, regret > level, confidence, num_more=1)
-        rare = f"{between}, in larger regrets than usual"
-        if not np.isfinite(common):
+            is_common = regret > weighted_quantile(regret[:, None], weights, COMMON)[0]
+            if _num_met(labels, is_common) >= FEW_HITS:
+                common = _between_groups(samples, is_common, confidence, num_more=1)
+        if not np.isfinite(common) and num_met < HARDLY_ANY:
             common, rare = _kish(weights, labels - labels.min()), "the number of independent groups"
         sizes.append(EffectiveSize(share * common, rare))
     for size in (samples.posterior.diagnostics.ess_bulk, samples.posterior.diagnostics.ess_tail):
         if size is not None and samples.kind == "draws":  # of few chains: their order is lost, what it told is not
             sizes.append(EffectiveSize(max(size, 1.0), "the chains that the samples were drawn from"))
     return min(sizes)
+
+
+def _num_met(labels: IntArray, is_hit: BoolArray) -> int:
+    """Return how many groups have met an event, or anything else, whichever is less."""
+    return min(np.unique(labels[is_hit]).size, np.unique(labels[~is_hit]).size)
 
 
 def _of_net(samples: SampleSet, is_hit: BoolArray, confidence: float) -> EffectiveSize:

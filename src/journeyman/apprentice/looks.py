@@ -52,7 +52,9 @@ def checked_seconds(max_seconds: float | None) -> float | None:
     """Return a limit in seconds, or None for no limit."""
     if max_seconds is None:
         return None
-    return positive(max_seconds, "max_seconds", "10 are usual where somebody waits; leave it out for no limit.")
+    return positive(
+        max_seconds, "max_seconds", "10 are usual where somebody waits; None is no limit (on the command line: 0)."
+    )
 
 
 def chance_to_hold(

@@ -262,8 +262,9 @@ def finished(particles: Particles, *, num_threads: int | None = None) -> Particl
 
 def prepare(particles: Particles, *, num_threads: int | None = None) -> None:
     """Begin in the background what a later update will need; with one thread nothing is done beside the caller."""
+    num_threads = resolve_num_threads(num_threads)
     if particles.started is not None and num_threads != 1:
-        particles.started.result.begin(resolve_num_threads(num_threads))
+        particles.started.result.begin(num_threads)
 
 
 def _tempered(
