@@ -8,6 +8,7 @@ import pytest
 from study.tiny import SETTINGS, answer_one, answer_to, tiny_problem
 
 from journeyman.errors import StudyError
+from journeyman.inference import infer
 from journeyman.learner import ActiveLearner
 from journeyman.study import Study
 from journeyman.study.database import APPLICATION_ID, SCHEMA_VERSION
@@ -214,20 +215,22 @@ def test_studies_of_older_versions_open(fixture, tmp_path):
         assert study.certificate().status in ("holds", "undecided", "fails", "refused")
 
 
-def test_a_study_of_version_0_1_asks_what_it_asked_then(tmp_path):
-    """States and scores that version 0.1 gave; scores to within rounding that another order of sums may bring."""
+def test_a_study_of_version_0_1_goes_on_from_what_it_knew(tmp_path):
+    """Its particles move on by other random numbers than then, to the same posterior.
+
+    100 particles in chains of 8 are worth 12 draws at least: 5 standard errors are 1.4 standard deviations.
+    """
     path = tmp_path / "old.study"
     path.write_bytes((FIXTURES / "schema-1.study").read_bytes())
     with Study.open(path, num_threads=1) as study:
         study.tell(study.pending[0], 0)
-        asked = []
         for _ in range(3):
             query = study.ask()
-            asked.append((query.state, query.score, query.visit))
+            assert query.visit == sum(other.state == query.state for other in study.queries[:-1])
             study.tell(query, query.id % 5)
-        states, scores, visits = zip(*asked, strict=True)
-        assert (states, visits) == ((1, 0, 0), (1, 1, 2))
-        assert scores == pytest.approx((0.10768593076202948, 0.17724706039302063, 0.18090767538163166), rel=1e-9)
+        chains = infer(study.problem, study.demonstrations, "policywalk", sampler="hmc", num_draws=2000)
+        error = (study.posterior().mean_parameters() - chains.mean_parameters()) / chains.parameter_std()
+        assert abs(error).max() <= 5.0 / 12**0.5
 
 
 def killed_study(folder):
