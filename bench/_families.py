@@ -119,8 +119,33 @@ def ties(seed: int) -> World:
     return _world("ties", seed, make)
 
 
+def room(
+    doors: np.ndarray, prior: Prior, plateau: float, exit_value: float, beta: float, discount: float = DISCOUNT
+) -> Problem:
+    """A hub (state 0) with a known exit and a way into a room, where one takes a known plateau or a door.
+
+    `doors` `[number, D]` give their rewards from the parameters; the exit is worth a door of `exit_value`.
+    """
+    num_actions = 1 + len(doors)
+    available = np.ones((2, num_actions), dtype=bool)
+    available[0, 2:] = False
+    mdp = FiniteMDP.from_function(
+        lambda state, action: [(1.0, 1)] if (state, action) == (0, 0) else [],
+        num_states=2,
+        num_actions=num_actions,
+        discount=discount,
+        terminal=np.zeros(2, dtype=bool),
+        available=available,
+        initial=np.array([1.0, 0.0]),
+    )
+    features, offset = np.zeros((2, num_actions, doors.shape[1])), np.zeros((2, num_actions))
+    features[1, 1:] = doors
+    offset[0, 1], offset[1, 0] = discount * exit_value, plateau
+    return Problem(mdp, LinearFeatures(features, mdp, offset=offset), prior, beta)
+
+
 def needles(seed: int) -> World:
-    """A known exit, and a room with a known plateau and doors that matter only far out in the prior.
+    """A room whose doors matter only far out in the prior.
 
     In every second world one door is the scaled sum of eight parameters, which must be high together.
     """
@@ -128,24 +153,8 @@ def needles(seed: int) -> World:
     def make(rng: np.random.Generator) -> Problem:
         doors = np.eye(3) if seed % 2 else np.full((1, 8), 8.0**-0.5)
         exit_value = rng.uniform(0.8, 2.2)
-        num_actions = 1 + len(doors)
-        available = np.ones((2, num_actions), dtype=bool)
-        available[0, 2:] = False
-        mdp = FiniteMDP.from_function(
-            lambda state, action: [(1.0, 1)] if (state, action) == (0, 0) else [],
-            num_states=2,
-            num_actions=num_actions,
-            discount=DISCOUNT,
-            terminal=np.zeros(2, dtype=bool),
-            available=available,
-            initial=np.array([1.0, 0.0]),
-        )
-        features, offset = np.zeros((2, num_actions, doors.shape[1])), np.zeros((2, num_actions))
-        features[1, 1:] = doors
-        offset[0, 1], offset[1, 0] = DISCOUNT * exit_value, exit_value - rng.uniform(0.1, 0.5)
-        return Problem(
-            mdp, LinearFeatures(features, mdp, offset=offset), Normal(doors.shape[1]), rng.uniform(4.0, 12.0)
-        )
+        plateau = exit_value - rng.uniform(0.1, 0.5)
+        return room(doors, Normal(doors.shape[1]), plateau, exit_value, rng.uniform(4.0, 12.0))
 
     return _world("needles", seed, make)
 

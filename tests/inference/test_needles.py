@@ -5,7 +5,7 @@ whose rewards are not known. The exit is worth more than the plateau: an expert 
 unless a door is worth more than the exit, which the prior all but excludes. The likelihood is flat below the plateau.
 """
 
-from functools import cache
+from functools import cache, partial
 from math import factorial
 
 import numpy as np
@@ -13,13 +13,13 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from bench import _families as families
 from journeyman.demonstrations import Demonstration
 from journeyman.inference import smc
 from journeyman.inference.enumeration import infer_enumerate
 from journeyman.learner import ActiveLearner
-from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
-from journeyman.rewards import ContinuousPrior, LinearFeatures, Normal, Uniform
+from journeyman.rewards import Normal, Uniform
 from journeyman.worlds import make_world
 
 DISCOUNT, EPSILON = 0.95, 0.05
@@ -28,25 +28,7 @@ SHARE_ERROR = 0.5 / np.sqrt(NUM_RUNS * NUM_PARTICLES / 8)  # of a share, at most
 TO_ROOM = Demonstration.annotation(0, 0)
 
 
-def room(doors, prior: ContinuousPrior, plateau: float, exit_value: float, beta: float) -> Problem:
-    """The hub and its room; `doors` `[number, D]` give rewards from parameters, the exit is worth a door's value."""
-    doors = np.asarray(doors)
-    num_actions = 1 + len(doors)
-    available = np.ones((2, num_actions), dtype=bool)
-    available[0, 2:] = False
-    mdp = FiniteMDP.from_function(
-        lambda state, action: [(1.0, 1)] if (state, action) == (0, 0) else [],
-        num_states=2,
-        num_actions=num_actions,
-        discount=DISCOUNT,
-        terminal=np.zeros(2, dtype=bool),
-        available=available,
-        initial=np.array([1.0, 0.0]),
-    )
-    features, offset = np.zeros((2, num_actions, doors.shape[1])), np.zeros((2, num_actions))
-    features[1, 1:] = doors
-    offset[0, 1], offset[1, 0] = DISCOUNT * exit_value, plateau
-    return Problem(mdp, LinearFeatures(features, mdp, offset=offset), prior, beta)
+room = partial(families.room, discount=DISCOUNT)
 
 
 def exact(density, plateau: float, exit_value: float, beta: float, count: int, top: float) -> tuple[float, float]:
