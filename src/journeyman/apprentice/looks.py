@@ -13,6 +13,7 @@ from journeyman.apprentice.effective_size import upper_bound
 from journeyman.checks import positive, whole_number
 from journeyman.wording import counted
 
+FIRST_SHARE = 0.25  # of the error, for the first look
 FUTILE = 0.02  # chance of a certificate that holds in the end, below which no more is drawn
 ENDINGS = ("decision", "futility", "doubt", "max_samples", "max_seconds", "exhaustion")
 NUM_QUANTILES = 200  # of the belief about the chance, which predictions are averaged over
@@ -21,11 +22,13 @@ NUM_QUANTILES = 200  # of the belief about the chance, which predictions are ave
 def look_confidence(confidence: float, num_before: int, num_samples: int, max_samples: int) -> float:
     """Return the confidence of the bound at a look that keeps `confidence` over all of them, the last one included.
 
-    Looking again and again would make an ordinary bound too low too often. Of 1 - confidence, a look at `num_samples`,
-    of which the look before had `num_before`, may spend the part that its new samples are of the `max_samples` that may
-    be drawn. So the last look, which has the most samples and decides what is close, may spend the most.
+    Looking again and again would make an ordinary bound too low too often, so the looks share 1 - confidence. The first
+    one, which is to see quickly what is clear, may spend a quarter. The rest is spent as samples are drawn: a look at
+    `num_samples`, of which the look before had `num_before`, may spend the part that its new samples are of the
+    `max_samples` that may be drawn. So the last look, which has the most samples and decides what is close, has most.
     """
-    spent = min(1.0, num_samples / max_samples) - min(1.0, num_before / max_samples)
+    drawn, drawn_before = (min(1.0, num / max_samples) for num in (num_samples, num_before))
+    spent = (FIRST_SHARE if num_before == 0 else 0.0) + (1.0 - FIRST_SHARE) * (drawn - drawn_before)
     return 1.0 - (1.0 - confidence) * spent
 
 
