@@ -52,9 +52,7 @@ def test_the_prediction_for_one_look_is_beta_binomial():
     ("chance", "num_samples", "expected"), [(0.05, 1000, 1.0), (0.5, 1000, 0.0), (0.05, 16000, 0.0)]
 )
 def test_predictions_that_are_clear(chance, num_samples, expected):
-    assert chance_to_hold(chance, 0.5 * num_samples, num_samples, 16_000, **CLAIM) == pytest.approx(
-        expected, abs=1e-6
-    )
+    assert chance_to_hold(chance, 0.5 * num_samples, num_samples, 16_000, **CLAIM) == pytest.approx(expected, abs=1e-6)
 
 
 def course(rng, chance: float, size: int = 100, max_size: int = 1600) -> tuple[bool, int, int]:

@@ -25,8 +25,9 @@ from journeyman.apprentice.effective_size import (
     sample_set,
     upper_bound,
 )
+from journeyman.apprentice.epsilon import checked_epsilon, epsilon_record
 from journeyman.apprentice.looks import FUTILE, Budget, chance_to_hold, look_confidence
-from journeyman.apprentice.policies import APPRENTICES, checked_epsilon
+from journeyman.apprentice.policies import APPRENTICES
 from journeyman.apprentice.regret import Failures, StateContribution, checked_scope, failures_of, top_states_of
 from journeyman.apprentice.sensitivity import ExpertSensitivity, expert_sensitivity
 from journeyman.apprentice.verdict import Claim, Estimate, assumptions, verdict_of
@@ -55,9 +56,10 @@ class Certificate:
     `confidence`; effective_size: how many independent samples it is worth (None if the posterior is exact), and
     effective_size_source: what limits it; num_looks: how often it was looked whether the samples were enough, where
     they were drawn until they were (see `certify_growing`), ended_by: what ended that, one of `ENDINGS`, or "" where
-    nothing was drawn, and max_seconds: its limit, if any. numerical_error: guaranteed error of every regret, in units
-    of the reward; regrets that it may keep below epsilon count as failures. mean_regret and regret_quantiles (level,
-    value): of the regret from the initial states, or from the worst state. top_states: where the regret comes from.
+    nothing was drawn, and max_seconds: its limit, if any. numerical_error: guaranteed error of every regret; regrets
+    that it may keep below epsilon count as failures. mean_regret and regret_quantiles (level, value): of the regret
+    from the initial states, or from the worst state. Regrets are measured as epsilon is, in units of the reward or as a
+    `Share` of what is at stake. top_states: where the regret comes from.
     sensitivity: p_hat under other experts. reasons: why it does not hold; advice: what would help; assumptions: what
     all of this rests on.
     """
@@ -100,6 +102,7 @@ class Certificate:
         record = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return record | {
             "holds": self.holds,
+            "epsilon": epsilon_record(self.epsilon),
             "policy": np.asarray(self.policy).tolist(),
             "regret_quantiles": [{"level": level, "regret": value} for level, value in self.regret_quantiles],
             "top_states": [state._asdict() for state in self.top_states],

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from journeyman.apprentice.effective_size import size_needed, upper_bound
+from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.apprentice.regret import StateContribution
 from journeyman.inference.posterior import Posterior, weighted_quantile
 from journeyman.problem import Problem
@@ -97,10 +98,12 @@ def refusal_of(posterior: Posterior, estimate: Estimate, claim: Claim, doubts: t
     advice = ["do what the reasons say, then certify again"] if reasons else []
     if estimate.numerical_error * MIN_ACCURACY > claim.epsilon:
         reasons.append(
-            f"epsilon, {claim.epsilon:.4g}, is not well above the numerical error of regrets, "
-            f"{estimate.numerical_error:.2g}, which comes from values of up to {np.abs(posterior.values).max():.2g}"
+            f"epsilon, {epsilon_words(claim.epsilon)}, is not well above the numerical error of regrets, "
+            f"{regret_words(estimate.numerical_error, claim.epsilon, 2)}, "
+            f"which comes from values of up to {np.abs(posterior.values).max():.2g}"
         )
-        advice.append(f"use an epsilon of at least {MIN_ACCURACY * estimate.numerical_error:.2g}; {EVEN_REWARDS}")
+        enough = regret_words(MIN_ACCURACY * estimate.numerical_error, claim.epsilon, 2)
+        advice.append(f"use an epsilon of at least {enough}; {EVEN_REWARDS}")
     surely = estimate.chance * float(np.exp(-2.0 * estimate.likelihood_error))  # of atoms: at least, whatever the error
     if estimate.likelihood_error > MAX_LIKELIHOOD_ERROR and (size is not None or surely <= claim.delta):
         reasons.append(
@@ -142,7 +145,9 @@ def failure_advice(
         advice.append("ask for more demonstrations")
     level = float(weighted_quantile(regret[:, None], posterior.weights, 1.0 - claim.delta)[0])
     if level > claim.epsilon:
-        advice.append(f"or accept more regret: an epsilon above {level:.3g} would come within reach")
+        advice.append(
+            f"or accept more regret: an epsilon above {regret_words(level, claim.epsilon)} would come within reach"
+        )
     return tuple(advice)
 
 

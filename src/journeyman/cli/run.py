@@ -28,7 +28,7 @@ def run(
     kind: opt.Kind = "state",
     length: opt.Length = None,
     step_cost: opt.StepCost = 0.0,
-    epsilon: opt.Epsilon = 0.1,
+    epsilon: opt.Epsilon = "0.1",
     delta: opt.Delta = 0.1,
     scope: opt.Scope = "initial",
     max_samples: opt.MaxSamples = 16_000,

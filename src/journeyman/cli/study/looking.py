@@ -41,10 +41,12 @@ def status(
 
 def belief_record(study: "Study") -> dict[str, Any]:
     """Return the certificate in short, how well the reward is known if that is the goal, and what is doubtful."""
+    from journeyman.apprentice.epsilon import epsilon_record
+
     certificate = study.certificate(progress=sys.stderr.isatty())
     return {
         "certificate": certificate.status,
-        "epsilon": certificate.epsilon,
+        "epsilon": epsilon_record(certificate.epsilon),
         "delta": certificate.delta,
         "failure_chance": certificate.p_hat,
         "upper_bound": certificate.upper_bound,
@@ -80,10 +82,13 @@ def print_status(file: Path, record: dict[str, Any]) -> None:
         typer.echo(f"Waiting, question {query['id']}: {query['text']}")
     belief = record["belief"]
     if belief is not None:
+        from journeyman.apprentice.epsilon import checked_epsilon, epsilon_words, regret_words
+
+        epsilon = checked_epsilon(belief["epsilon"])
         typer.echo(
-            f"Certificate: {belief['certificate']}. Chance of losing {belief['epsilon']:g} or more: about "
+            f"Certificate: {belief['certificate']}. Chance of losing {epsilon_words(epsilon)} or more: about "
             f"{belief['failure_chance']:.3g}, at most {belief['upper_bound']:.3g} (limit {belief['delta']:g}). "
-            f"Expected regret {belief['expected_regret']:.3g}."
+            f"Expected regret {regret_words(belief['expected_regret'], epsilon)}."
         )
         if belief["certificate"] != "holds":
             typer.echo(f"How many more answers it may take: journeyman study forecast {file}")

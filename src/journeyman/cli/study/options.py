@@ -52,7 +52,7 @@ def new(
     acquisition_set: opt.AcquisitionOptions = None,
     inference: opt.Inference = "smc",
     inference_set: opt.InferenceOptions = None,
-    epsilon: opt.Epsilon = 0.1,
+    epsilon: opt.Epsilon = "0.1",
     delta: opt.Delta = 0.1,
     scope: opt.Scope = "initial",
     max_samples: opt.MaxSamples = 16_000,

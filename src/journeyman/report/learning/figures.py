@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.extras import require
 from journeyman.report.drawing.cells import add_legend, drawn_once, make_figure, new_figure, plain
 from journeyman.report.drawing.maps import posterior_map, state_map
@@ -44,11 +45,11 @@ def progress_figure(summaries: Mapping[str, LearningSummary]) -> "Figure":
     axes[0].axhline(delta, color="0.4", linewidth=1, linestyle="--")
     axes[0].annotate("delta", (1.0, delta), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
     axes[0].set_ylim(-0.03, 1.03)
-    axes[0].set_title(f"chance of a regret of {epsilon:.4g} or more", fontsize=10)
+    axes[0].set_title(f"chance of a regret of {epsilon_words(epsilon)} or more", fontsize=10)
     if not axes[1].lines:  # steps that were replayed without their numbers
         axes[1].set_ylim(0.1 * epsilon, 10.0 * epsilon)
     axes[1].set_yscale("log")
-    axes[1].yaxis.set_major_formatter("{x:g}")
+    axes[1].yaxis.set_major_formatter(lambda value, _: regret_words(value, epsilon))
     axes[1].yaxis.set_minor_formatter(require("matplotlib.ticker", "plot").NullFormatter())
     axes[1].axhline(epsilon, color="0.4", linewidth=1, linestyle="--")
     axes[1].annotate("epsilon", (1.0, epsilon), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)

@@ -6,9 +6,10 @@ from typing import Any
 
 from journeyman.apprentice import Certificate
 from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence, number_sentences
+from journeyman.apprentice.epsilon import epsilon_words
 from journeyman.report.drawing.marks import describe_initial
 from journeyman.report.html import Markup, bullets, definitions, details, element, join, paragraph, section
-from journeyman.report.learning.sentences import shown_chance, shown_number, verdict_sentences
+from journeyman.report.learning.sentences import shown_chance, shown_regret, verdict_sentences
 from journeyman.report.learning.summary import LearningSummary
 from journeyman.wording import percent, plain_number
 
@@ -46,9 +47,10 @@ def tiles(summary: LearningSummary) -> Markup:
         (str(summary.num_demonstrations), "demonstrations"),
         (
             shown_chance(last.failure_chance),
-            f"chance of a regret of {epsilon:.4g} or more (limit {percent(summary.settings.delta)}), by all samples",
+            f"chance of a regret of {epsilon_words(epsilon)} or more (limit {percent(summary.settings.delta)}), "
+            "by all samples",
         ),
-        (shown_number(last.expected_regret, ".2g"), "expected regret, by all samples"),
+        (shown_regret(last.expected_regret, epsilon, 2), "expected regret, by all samples"),
         (
             f"{summary.identifiability.num_learned:.1f} of {len(summary.identifiability.spreads)}",
             "directions of the reward learned",
