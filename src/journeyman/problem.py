@@ -1,6 +1,6 @@
 """Problem: all that a learner may know. It never holds the true reward."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -127,20 +127,8 @@ class Problem:
         whose it is.
         """
         listed = as_demonstrations(demonstrations)
-        space = self.expert_space
-        if not space.annotators:
-            return self._counts(listed)
-        total = self._counts(listed)  # all checks
-        groups = [space.group_of(item.annotator) for item in listed]
-        counts = np.zeros((len(space.annotators), *total.shape), dtype=total.dtype)
-        for group in set(groups):
-            own = [item for item, number in zip(listed, groups, strict=True) if number == group]
-            counts[group] = action_counts(own, self.mdp.num_states, self.mdp.num_actions)
-        return counts
-
-    def _counts(self, listed: Sequence[Demonstration]) -> IntArray:
-        counts = action_counts(listed, self.mdp.num_states, self.mdp.num_actions)
-        used = counts > 0
+        counts = self.tally(listed)
+        used = counts.reshape(-1, *self.counts_shape[-2:]).sum(axis=0) > 0
         wrong = used & ~self.mdp.available
         rule = "use available actions"
         if not wrong.any():
@@ -156,6 +144,16 @@ class Problem:
         for index, demonstration in enumerate(listed):
             self._check_possible(demonstration, index)
         return counts
+
+    def tally(self, demonstrations: Iterable[Demonstration]) -> IntArray:
+        """Return what `counts` does, of demonstrations that were checked before."""
+        space, sizes = self.expert_space, (self.mdp.num_states, self.mdp.num_actions)
+        if not space.annotators:
+            return action_counts(demonstrations, *sizes)
+        own: list[list[Demonstration]] = [[] for _ in space.annotators]
+        for demonstration in demonstrations:
+            own[space.group_of(demonstration.annotator)].append(demonstration)
+        return np.stack([action_counts(some, *sizes) for some in own])
 
     def _check_possible(self, demonstration: Demonstration, index: int) -> None:
         """Refuse steps that the dynamics cannot make; they would not change the likelihood, but something is wrong."""

@@ -9,7 +9,7 @@ one map. Its error is about 1e-9 (a test compares it with the quantiles); that o
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -226,10 +226,10 @@ def prior_from_record(record: Any, what: str) -> ParameterPrior:
     ((name, numbers),) = record.items()
     known_name(name, PARAMETER_PRIORS, f"a prior of {what}", f"{example}.")
     cls = PARAMETER_PRIORS[name]
-    fields = list(cls.__dataclass_fields__)  # type: ignore[attr-defined]
-    if not isinstance(numbers, list | tuple) or len(numbers) != len(fields):
+    names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+    if not isinstance(numbers, list | tuple) or len(numbers) != len(names):
         raise InputError(
-            f"the prior {name} of {what} must have {len(fields)} numbers ({', '.join(fields)}), got {numbers!r}. "
+            f"the prior {name} of {what} must have {len(names)} numbers ({', '.join(names)}), got {numbers!r}. "
             f"{example}"
         )
     return cls(*numbers)
