@@ -1,8 +1,14 @@
-"""What the calibration programme runs: every method on every world, and mutants that have to be caught."""
+"""What the calibration programmes run: every method on every world, and mutants that have to be caught.
 
+The second one has experts of whom not everything is known: what is not is drawn from its prior in each replication, and
+ranked as the parameters of the reward are.
+"""
+
+from math import exp
 from typing import Any, NamedTuple
 
 from journeyman.calibration import CalibrationSpec
+from journeyman.experts import Beta, Boltzmann, LogNormal
 from journeyman.inference import INFERENCE
 
 GRID_8 = {"world": "random-grid", "world_options": {"size": 8, "terminals": "independent"}}
@@ -25,11 +31,13 @@ class Configuration(NamedTuple):
     label: str
     role: str  # "method", "baseline", "mutant" or "published"
     settings: dict[str, Any]
+    wanted: int | None = None
 
     @property
     def num_replications(self) -> int:
         """How many to run: fewer for what is wrong on purpose, since 100 show it already."""
-        return NUM_REPLICATIONS if self.role in ("method", "baseline") else NUM_MUTANT_REPLICATIONS
+        usual = NUM_REPLICATIONS if self.role in ("method", "baseline") else NUM_MUTANT_REPLICATIONS
+        return self.wanted or usual
 
     def spec(self) -> CalibrationSpec:
         """Return what one replication does."""
@@ -70,4 +78,31 @@ CONFIGURATIONS = (
         GRID_8 | {"method": "valuewalk", "method_options": {"jacobian": False} | SHORT},
     ),
     Configuration("published-8x8", "8x8", "smc, published generator", "published", PUBLISHED_8 | SMC),
+)  # fmt: skip
+
+LAPSE, PEOPLE = Beta(1, 9), ("anna", "ben")
+EXPERT_8, EXPERT_4 = (GRID | {"expert": Boltzmann(LogNormal(2.0, 0.7), LAPSE)} for GRID in (GRID_8, GRID_4))
+EXPERT_JAIL = JAIL | {"expert": Boltzmann(LogNormal(4.0, 0.7), LAPSE)}
+SOFT_4 = GRID_4 | {"expert": Boltzmann(LogNormal(2.0, 0.7), LAPSE, values="soft")}
+PEOPLE_JAIL = JAIL | {"expert": Boltzmann(LogNormal(4.0, 0.7), LAPSE, annotators=PEOPLE)}
+EXPERTS = (
+    Configuration("expert-smc-jail", "jail", "smc", "method", EXPERT_JAIL | SMC, 200),
+    Configuration("expert-smc-4x4", "4x4", "smc", "method", EXPERT_4 | SMC, 200),
+    Configuration("expert-smc-8x8", "8x8", "smc", "method", EXPERT_8 | SMC, 100),
+    Configuration("expert-policywalk-jail", "jail", "policywalk", "method", EXPERT_JAIL | HMC, 100),
+    Configuration("expert-policywalk-4x4", "4x4", "policywalk", "method", EXPERT_4 | HMC, 100),
+    Configuration("soft-smc-4x4", "4x4", "smc, soft values", "method", SOFT_4 | SMC, 100),
+    Configuration("people-smc-jail", "jail", "smc, two annotators", "method", PEOPLE_JAIL | SMC, 100),
+    Configuration(
+        "no-lapse-jail", "jail", "smc, lapses left out of the likelihood", "mutant",
+        EXPERT_JAIL | SMC | {"assumed_expert": Boltzmann(LogNormal(4.0, 0.7))}, 100,
+    ),
+    Configuration(  # the density of beta taken for that of log beta: its median is off by exp(-sigma^2)
+        "no-jacobian-jail", "jail", "smc, Jacobian of the prior of beta left out", "mutant",
+        EXPERT_JAIL | SMC | {"assumed_expert": Boltzmann(LogNormal(4.0 * exp(-0.49), 0.7), LAPSE)}, 100,
+    ),
+    Configuration(
+        "hard-for-soft-4x4", "4x4", "smc, soft values taken for optimal ones", "mutant",
+        SOFT_4 | SMC | {"assumed_expert": Boltzmann(LogNormal(2.0, 0.7), LAPSE)}, 100,
+    ),
 )  # fmt: skip

@@ -23,6 +23,7 @@ FIGURES = {
     "8x8.png": (("8x8",), "8x8 grid, 20 annotations: methods, then what is wrong on purpose and must be found"),
     "4x4-and-jail.png": (("4x4", "jail"), "4x4 grid and jail, 20 annotations"),
 }
+EXPERTS_TITLE = "Experts of whom not everything is known, 20 annotations: then what is wrong on purpose"
 
 
 def write_all(configurations: Sequence[Configuration], folder: Path, target: Path) -> None:
@@ -34,7 +35,8 @@ def write_all(configurations: Sequence[Configuration], folder: Path, target: Pat
     records = [_record(item, summary) for item, summary in rows]
     (target / "table.json").write_text(json.dumps(records, indent=1, allow_nan=False) + "\n", "utf-8")
     _write_markdown(rows, target / "README.md")
-    for name, (worlds, title) in FIGURES.items():
+    figures = FIGURES if (target / "8x8.png").exists() else {"experts.png": (("jail", "4x4", "8x8"), EXPERTS_TITLE)}
+    for name, (worlds, title) in figures.items():
         shown = [
             (item.label if len(worlds) == 1 else label(item), summary) for item, summary in rows if item.world in worlds
         ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,12 @@ from numpy.typing import ArrayLike
 from journeyman.checks import any_array, positive
 from journeyman.demonstrations import Demonstration, action_counts, as_demonstrations
 from journeyman.errors import InputError, UnsupportedError
-from journeyman.experts import Boltzmann, ExpertModel, as_expert_model
+from journeyman.experts import Boltzmann, ExpertModel, ExpertSpace, as_expert_model, known_beta
+from journeyman.experts.priors import ParameterPrior
 from journeyman.mdp import FiniteMDP
 from journeyman.rewards import Prior, RewardModel
 from journeyman.rewards.priors import missing_members
-from journeyman.types import BoolArray, IntArray
+from journeyman.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,7 @@ class Problem:
         Belief about the parameters before any demonstration.
     expert
         How the expert acts: an ExpertModel, or a number beta for `Boltzmann(beta)`, which does action a in s with a
-        chance proportional to exp(beta Q*(s, a)).
+        chance proportional to exp(beta Q*(s, a)). It may have parameters that are not known, with priors of their own.
     queryable
         `[S]` states that may be asked about; default: all that are not terminal.
     """
@@ -85,22 +87,48 @@ class Problem:
 
     @property
     def beta(self) -> float:
-        """Rationality of the expert, where its model has one."""
+        """Rationality of the expert, where its model has one that is known."""
         if not isinstance(self.expert, Boltzmann):
             raise UnsupportedError(
                 f"only a Boltzmann expert has a beta, got {type(self.expert).__name__}. Read problem.expert instead."
             )
+        if not isinstance(self.expert.beta, float):
+            raise UnsupportedError(
+                f"beta must be known here, got a prior ({self.expert.beta.describe()}). Read problem.expert instead."
+            )
         return self.expert.beta
+
+    @cached_property
+    def expert_space(self) -> ExpertSpace:
+        """The parameters of the expert that are not known."""
+        return ExpertSpace(self.expert)
+
+    @property
+    def num_unknowns(self) -> int:
+        """Number of all that is inferred: D parameters of the reward and E of the expert."""
+        return self.reward_model.num_parameters + self.expert_space.size
+
+    def split(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return the coordinates `[..., D]` of the reward and `[..., E]` of the expert from those of both."""
+        array, size = np.asarray(z, dtype=np.float64), self.reward_model.num_parameters
+        return array[..., :size], array[..., size:]
+
+    @property
+    def counts_shape(self) -> tuple[int, ...]:
+        """Shape of counts: `[S, A]`, or `[G, S, A]` where G annotators have parameters of their own."""
+        groups = len(self.expert_space.annotators)
+        return (*((groups,) if groups else ()), self.mdp.num_states, self.mdp.num_actions)
 
     def counts(self, demonstrations: Iterable[Demonstration] | Demonstration) -> IntArray:
         """Return the counts n(s, a) `[S, A]` of demonstrations, after checking that they can occur in this problem.
 
         Actions must exist, a terminal state takes no action unless it is queryable, and each state must be a possible
-        next one.
+        next one. Where annotators have parameters of their own, counts are `[G, S, A]`, and each demonstration must say
+        whose it is.
         """
         listed = as_demonstrations(demonstrations)
-        counts = action_counts(listed, self.mdp.num_states, self.mdp.num_actions)
-        used = counts > 0
+        counts = self.tally(listed)
+        used = counts.reshape(-1, *self.counts_shape[-2:]).sum(axis=0) > 0
         wrong = used & ~self.mdp.available
         rule = "use available actions"
         if not wrong.any():
@@ -116,6 +144,16 @@ class Problem:
         for index, demonstration in enumerate(listed):
             self._check_possible(demonstration, index)
         return counts
+
+    def tally(self, demonstrations: Iterable[Demonstration]) -> IntArray:
+        """Return what `counts` does, of demonstrations that were checked before."""
+        space, sizes = self.expert_space, (self.mdp.num_states, self.mdp.num_actions)
+        if not space.annotators:
+            return action_counts(demonstrations, *sizes)
+        own: list[list[Demonstration]] = [[] for _ in space.annotators]
+        for demonstration in demonstrations:
+            own[space.group_of(demonstration.annotator)].append(demonstration)
+        return np.stack([action_counts(some, *sizes) for some in own])
 
     def _check_possible(self, demonstration: Demonstration, index: int) -> None:
         """Refuse steps that the dynamics cannot make; they would not change the likelihood, but something is wrong."""
@@ -151,8 +189,8 @@ class Problem:
 
 
 def beta_of(problem: Problem) -> float | None:
-    """Return the rationality of the expert, or None where its model has none."""
-    return problem.expert.beta if isinstance(problem.expert, Boltzmann) else None
+    """Return the rationality of the expert, or None where it is not known, or not all there is to its model."""
+    return known_beta(problem.expert)
 
 
 def _check_prior(prior: Any) -> None:
@@ -169,6 +207,8 @@ def _check_prior(prior: Any) -> None:
 def _checked_expert(expert: Any) -> ExpertModel:
     """Return the model of an expert who tells something: one with beta 0 does not."""
     beta = expert.beta if isinstance(expert, Boltzmann) else expert
-    if not hasattr(beta, "log_policy"):
+    if isinstance(beta, ParameterPrior) and not isinstance(expert, Boltzmann):
+        raise InputError(f"expert must be a number (beta) or an ExpertModel, got {beta}. Write Boltzmann(beta={beta}).")
+    if not hasattr(beta, "log_policy") and not isinstance(beta, ParameterPrior):
         positive(beta, "beta", "Larger means closer to optimal; an expert with beta 0 tells nothing.")
     return as_expert_model(expert)

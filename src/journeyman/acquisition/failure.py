@@ -137,7 +137,7 @@ def candidate_policies(posterior: Posterior, context: ScoringContext, answers: i
 
 def answer_chances(posterior: Posterior, states: IntArray, answers: int) -> FloatArray:
     """Return the chance `[M, len(states) * A]` of each answer under each sample, as if it were worth `answers`."""
-    log_policy = posterior.problem.expert.log_policy(posterior.q(states))
+    log_policy = posterior.log_policies(states)
     return np.asarray(softmax(answers * log_policy, axis=2).reshape(posterior.num_samples, -1))
 
 

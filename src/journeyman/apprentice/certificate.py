@@ -349,10 +349,9 @@ def likelihood_error(samples: SampleSet) -> float:
     states = np.flatnonzero(posterior.counts.sum(axis=1))
     if not states.size:
         return 0.0
-    q = posterior.q(states)
-    gradient = posterior.problem.expert.pull_back(q, np.broadcast_to(posterior.counts[states].astype(float), q.shape))
+    slopes = posterior.answer_slopes(states)
     errors = posterior.accuracy.values[:, states]
     if samples.kind not in ("atoms", "net"):
         tolerance = SLACK * np.abs(posterior.values).max(axis=1) / (1.0 - posterior.problem.mdp.discount)
         errors = np.maximum(errors, tolerance[:, None])
-    return float((np.abs(gradient).sum(axis=2) * errors).sum(axis=1).max())
+    return float((slopes * errors).sum(axis=1).max())

@@ -113,6 +113,8 @@ def _part(samples: SampleSet, is_kept: BoolArray) -> SampleSet:
         theta=posterior.theta[is_kept],
         weights=posterior.weights[is_kept] / posterior.weights[is_kept].sum(),
         values=posterior.values[is_kept],
+        expert_parameters=posterior.expert_parameters[is_kept],
+        expert_values=None if posterior.expert_values is None else posterior.expert_values[is_kept],
         chains=chains,
         groups=None if posterior.origins is None else posterior.origins[is_kept],
         sample_stats={},

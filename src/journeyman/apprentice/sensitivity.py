@@ -37,8 +37,8 @@ def under_expert(posterior: Posterior, expert: ExpertModel | float) -> Posterior
     model, and the log evidence is taken away.
     """
     problem = replace(posterior.problem, expert=as_expert_model(expert))
-    arrays = (posterior.counts, posterior.rewards, posterior.values)
-    change = log_likelihoods(problem, *arrays) - log_likelihoods(posterior.problem, *arrays)
+    arrays = (posterior.answers, posterior.rewards, posterior.acted_values, posterior.expert_parameters)
+    change = log_likelihoods(problem, *arrays) - posterior.log_likelihoods()
     with np.errstate(divide="ignore"):
         log_weights = np.log(posterior.weights) + np.where(posterior.weights > 0.0, change, 0.0)
     return replace(posterior, problem=problem, weights=normalised(log_weights), log_evidence=None)

@@ -22,7 +22,7 @@ from journeyman.errors import InferenceError
 from journeyman.experts import SimulatedExpert, questions_at
 from journeyman.inference import INFERENCE, infer
 from journeyman.inference.diagnostics import summarise_chains
-from journeyman.inference.likelihood import log_likelihoods
+from journeyman.inference.likelihood import expert_values, is_soft, log_likelihoods, no_parameters
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.weights import systematic_resample
 from journeyman.mdp import occupancy, solve, solve_batch
@@ -75,6 +75,7 @@ class Stream(IntEnum):
     POLICY = 4
     INFERENCE = 5
     RANKS = 6
+    EXPERT_PARAMETERS = 7
 
 
 def stream_seed(seed: int, index: int, stream: Stream) -> int:
@@ -89,8 +90,10 @@ def replicate(spec: CalibrationSpec, index: int) -> Replication:
     """
     whole_number(index, "the index of a replication", 0)
     problem, truth = drawn_truth(spec, index)
+    own = drawn_expert(spec, index, problem)
     answers = drawn_answers(spec, index, problem, truth)
     assumed = spec.assumed(problem)
+    own = own[:, [problem.expert_space.names.index(name) for name in assumed.expert_space.names]]
     policy = fixed_policy(_rng(spec, index, Stream.POLICY), problem)
     begin = time.perf_counter()
     try:
@@ -100,7 +103,7 @@ def replicate(spec: CalibrationSpec, index: int) -> Replication:
     seconds = time.perf_counter() - begin
     values = solve_batch(assumed.mdp, assumed.reward_model.reward(truth[None]), num_threads=1).values
     assert spec.parameters is not None
-    of_truth = quantities(assumed, posterior.counts, policy, spec.parameters, truth[None], values)[0]
+    of_truth = quantities(assumed, posterior.answers, policy, spec.parameters, truth[None], values, own)[0]
     rng = _rng(spec, index, Stream.RANKS)
     chosen = thinned_indices(rng, posterior, spec.num_draws)
     worth = effective_draws(posterior, table)
@@ -117,10 +120,15 @@ def replicate(spec: CalibrationSpec, index: int) -> Replication:
 def drawn_truth(spec: CalibrationSpec, index: int) -> tuple[Problem, FloatArray]:
     """Return the problem of a replication and the true parameters `[D]`."""
     if spec.problem is not None:
-        return spec.problem, spec.problem.prior.sample(_rng(spec, index, Stream.TRUTH), 1)[0]
+        return spec.answered(spec.problem), spec.problem.prior.sample(_rng(spec, index, Stream.TRUTH), 1)[0]
     assert spec.world is not None
     world = make_world(spec.world, stream_seed(spec.seed, index, Stream.WORLD), **spec.world_options)
-    return world.problem, world.true_parameters
+    return spec.answered(world.problem), world.true_parameters
+
+
+def drawn_expert(spec: CalibrationSpec, index: int, problem: Problem) -> FloatArray:
+    """Return the true parameters of the expert `[1, E]`, drawn from their priors."""
+    return problem.expert_space.sample(_rng(spec, index, Stream.EXPERT_PARAMETERS), 1)
 
 
 def drawn_answers(spec: CalibrationSpec, index: int, problem: Problem, truth: FloatArray) -> tuple[Demonstration, ...]:
@@ -130,7 +138,9 @@ def drawn_answers(spec: CalibrationSpec, index: int, problem: Problem, truth: Fl
         return ()
     states = _rng(spec, index, Stream.QUERIES).choice(places, size=spec.num_demonstrations)
     seed = stream_seed(spec.seed, index, Stream.EXPERT)
-    expert = SimulatedExpert(problem.mdp, problem.reward_model.reward(truth), problem.expert, seed=seed)
+    own = drawn_expert(spec, index, problem)[0]
+    reward = problem.reward_model.reward(truth)
+    expert = SimulatedExpert(problem.mdp, reward, problem.expert, seed=seed, parameters=own)
     questions = questions_at(states.tolist(), kind=spec.kind, length=spec.length)
     return tuple(expert.demonstrate(question) for question in questions)
 
@@ -144,7 +154,8 @@ def _inferred(
     assert spec.parameters is not None
     for _ in range(MAX_DOUBLINGS + 1):
         posterior = infer(problem, answers, spec.method, seed=seed, num_threads=1, **options)
-        table = quantities(problem, posterior.counts, policy, spec.parameters, posterior.theta, posterior.values)
+        samples = (posterior.theta, posterior.values, posterior.expert_parameters, posterior.expert_values)
+        table = quantities(problem, posterior.answers, policy, spec.parameters, *samples)
         worth = None if posterior.chains is None else effective_draws(posterior, table)
         longer = INFERENCE.find(spec.method).longer_fn(options, 2)
         if worth is None or worth >= spec.num_draws or longer == options:
@@ -158,8 +169,9 @@ def _rng(spec: CalibrationSpec, index: int, stream: Stream) -> np.random.Generat
 
 
 def quantity_names(problem: Problem, parameters: tuple[int, ...]) -> tuple[str, ...]:
-    """Return the names of the quantities: three derived ones, then the parameters."""
-    return (*DERIVED, *(problem.reward_model.parameter_name(index) for index in parameters))
+    """Return the names of the quantities: three derived ones, then the parameters, then those of the expert."""
+    names = (problem.reward_model.parameter_name(index) for index in parameters)
+    return (*DERIVED, *names, *problem.expert_space.names)
 
 
 def fixed_policy(rng: np.random.Generator, problem: Problem) -> IntArray:
@@ -175,10 +187,14 @@ def quantities(
     parameters: tuple[int, ...],
     theta: FloatArray,
     values: FloatArray,
+    own: FloatArray | None = None,
+    acted: FloatArray | None = None,
 ) -> FloatArray:
     """Return the quantities `[M, Q]` of parameters `[M, D]` with optimal values `[M, S]`.
 
-    Regret is that of `policy` from the initial states: never negative, exactly 0 where it is 0 up to rounding.
+    `own` are the parameters of the expert `[M, E]`, `acted` the soft values that it acts on, where it does; solved for
+    if they are left out. Regret is that of `policy` from the initial states: never negative, exactly 0 where it is 0 up
+    to rounding.
     """
     mdp = problem.mdp
     rewards = problem.reward_model.reward(theta)
@@ -187,8 +203,11 @@ def quantities(
     best = values @ mdp.initial
     regret = best - of_policy @ visits
     regret[regret <= TIE_TOLERANCE * (1.0 + np.abs(best))] = 0.0
-    likelihood = log_likelihoods(problem, counts, rewards, values)
-    return np.column_stack([likelihood, best, regret, theta[:, list(parameters)]])
+    own = no_parameters(len(theta)) if own is None else own
+    if acted is None:
+        acted = expert_values(problem, rewards, own, num_threads=1) if is_soft(problem) else values
+    likelihood = log_likelihoods(problem, counts, rewards, acted, own)
+    return np.column_stack([likelihood, best, regret, theta[:, list(parameters)], own])
 
 
 def effective_draws(posterior: Posterior, table: FloatArray) -> float | None:

@@ -90,7 +90,7 @@ def header_of(spec: CalibrationSpec) -> dict[str, Any]:
         "format": FORMAT,
         "journeyman": version("journeyman"),
         "id": spec.id,
-        "quantities": list(quantity_names(spec.example_problem(), spec.parameters)),
+        "quantities": list(quantity_names(spec.assumed(spec.example_problem()), spec.parameters)),
         "spec": spec.record(),
     }
 

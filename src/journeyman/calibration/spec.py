@@ -11,7 +11,7 @@ import numpy as np
 
 from journeyman.checks import one_of, positive, whole_number
 from journeyman.errors import InputError, UnsupportedError
-from journeyman.experts import KINDS, Boltzmann
+from journeyman.experts import KINDS, Boltzmann, ExpertModel, known_beta
 from journeyman.inference import INFERENCE
 from journeyman.problem import Problem
 from journeyman.rewards import continuous, has_atoms
@@ -39,9 +39,15 @@ class CalibrationSpec:
         Answers of the expert per replication, at states drawn uniformly from the queryable ones.
     kind, length
         What is asked for: "state" (one action) or "trajectory" (up to `length` actions).
+    expert
+        Who answers, instead of the expert of the world or problem. What it leaves unknown is drawn from its priors in
+        each replication, and ranked with the parameters of the reward.
     assumed_beta_factor
         The method is told that beta is this many times what it is. Anything but 1 is a deliberate mistake, which the
         check has to find.
+    assumed_expert
+        What the method is told of the expert, if that is not the truth: another deliberate mistake. It must leave
+        nothing unknown that the expert does not.
     num_draws
         Posterior draws L that the truth is ranked among; ranks are 0..L.
     parameters
@@ -58,7 +64,9 @@ class CalibrationSpec:
     num_demonstrations: int = 20
     kind: str = "state"
     length: int | None = None
+    expert: ExpertModel | None = None
     assumed_beta_factor: float = 1.0
+    assumed_expert: ExpertModel | None = None
     num_draws: int = 99
     parameters: tuple[int, ...] | None = None
     seed: int = 0
@@ -82,6 +90,12 @@ class CalibrationSpec:
         if reason is not None:
             raise UnsupportedError(reason)
         object.__setattr__(self, "parameters", _checked_parameters(self.parameters, example.prior.num_parameters))
+        surplus = set(self.assumed(example).expert_space.names) - set(example.expert_space.names)
+        if surplus:
+            raise InputError(
+                "assumed_expert must leave nothing unknown that the expert does not, got "
+                f"{', '.join(sorted(surplus))}: there is no truth to compare with. Give expert the same priors."
+            )
 
     def _check_query(self) -> None:
         one_of(self.kind, KINDS, "kind", "Leave it out for 'state'.")
@@ -93,12 +107,18 @@ class CalibrationSpec:
     def example_problem(self) -> Problem:
         """Return the problem, or that of the world's first instance."""
         if self.problem is not None:
-            return self.problem
+            return self.answered(self.problem)
         assert self.world is not None
-        return make_world(self.world, 0, **self.world_options).problem
+        return self.answered(make_world(self.world, 0, **self.world_options).problem)
+
+    def answered(self, problem: Problem) -> Problem:
+        """Return `problem` with the expert who answers."""
+        return problem if self.expert is None else replace(problem, expert=self.expert)
 
     def assumed(self, problem: Problem) -> Problem:
-        """Return `problem` as the method is told it is: with beta times the factor."""
+        """Return `problem` as the method is told it is: with beta times the factor, or with the assumed expert."""
+        if self.assumed_expert is not None:
+            return replace(problem, expert=self.assumed_expert)
         if self.assumed_beta_factor == 1.0:
             return problem
         return replace(problem, expert=Boltzmann(self.assumed_beta_factor * problem.beta))
@@ -118,12 +138,18 @@ class CalibrationSpec:
         assert self.parameters is not None
         plain = ("method", "num_demonstrations", "kind", "length", "assumed_beta_factor", "num_draws", "seed")
         lists = {"method_options": dict(self.method_options), "parameters": list(self.parameters)}
-        return source | {name: getattr(self, name) for name in plain} | lists
+        given = {name: getattr(self, name) for name in ("expert", "assumed_expert")}
+        experts = {name: _expert_record(expert) for name, expert in given.items() if expert is not None}
+        return source | {name: getattr(self, name) for name in plain} | lists | experts
 
     @property
     def id(self) -> str:
         """16 hexadecimal digits that differ between specs that differ."""
         return hashlib.sha256(json.dumps(self.record(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _expert_record(expert: ExpertModel) -> dict[str, Any]:
+    return {"kind": type(expert).__name__, **expert.to_record()}
 
 
 def _plain_options(options: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -175,7 +201,11 @@ def problem_id(problem: Problem) -> str:
 
 def _expert_numbers(problem: Problem) -> list[float]:
     """Return numbers that tell experts apart: beta, or what another model says of a few action values."""
-    if isinstance(problem.expert, Boltzmann):
-        return [problem.expert.beta]
+    beta = known_beta(problem.expert)
+    if beta is not None:
+        return [beta]
+    if problem.expert_space.size or getattr(problem.expert, "values", "optimal") == "soft":
+        text = json.dumps(_expert_record(problem.expert), sort_keys=True)
+        return [float(byte) for byte in hashlib.sha256(text.encode()).digest()]
     q = np.linspace(-1.0, 1.0, 12).reshape(3, 4) ** 3
     return [float(value) for value in problem.expert.log_policy(q).ravel()]

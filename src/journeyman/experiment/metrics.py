@@ -13,7 +13,7 @@ import numpy as np
 
 from journeyman.errors import InputError
 from journeyman.inference import posterior_entropy
-from journeyman.inference.likelihood import log_likelihoods
+from journeyman.inference.likelihood import expert_values, is_soft, log_likelihoods
 from journeyman.learner import ActiveLearner
 from journeyman.registry import Registry
 from journeyman.worlds import World
@@ -50,13 +50,16 @@ def _entropy(learner: ActiveLearner, method: str) -> float:
 
 
 def truth_density(learner: ActiveLearner, world: World) -> tuple[float]:
-    """Return log p(theta_true | D), NaN where the method gives no log evidence."""
+    """Return log p(theta_true | D), NaN where the method gives no log evidence; of the expert's parameters too."""
     posterior, problem = learner.posterior(), learner.problem
     if posterior.log_evidence is None:
         return (np.nan,)
-    rewards, values = world.reward[None], world.expert.values[None]
-    log_likelihood = float(log_likelihoods(problem, posterior.counts, rewards, values)[0])
+    rewards, values, own = world.reward[None], world.expert.values[None], world.expert_parameters[None]
+    if is_soft(problem):
+        values = expert_values(problem, rewards, own, num_threads=1)
+    log_likelihood = float(log_likelihoods(problem, posterior.answers, rewards, values, own)[0])
     log_prior = float(problem.prior.log_density(world.true_parameters[None])[0])
+    log_prior += float(problem.expert_space.log_density(own)[0])
     return (log_likelihood + log_prior - posterior.log_evidence,)
 
 

@@ -18,8 +18,10 @@ from journeyman.checks import one_of, whole_number
 from journeyman.demonstrations import Demonstration, action_counts
 from journeyman.errors import InputError
 from journeyman.experts.models import ExpertModel, as_expert_model
-from journeyman.mdp import FiniteMDP, sample_episode, solve
+from journeyman.experts.space import ExpertSpace
+from journeyman.mdp import FiniteMDP, q_values, sample_episode, solve
 from journeyman.mdp.episodes import draw_action, single_state
+from journeyman.mdp.soft import solve_soft
 from journeyman.types import FloatArray
 
 KINDS = ("state", "trajectory")
@@ -75,6 +77,29 @@ def questions_at(states: Iterable[int], *, kind: str = "state", length: int | No
     return tuple(asked)
 
 
+def _known_models(model: ExpertModel, parameters: ArrayLike | None) -> tuple[tuple[ExpertModel, ...], tuple[str, ...]]:
+    """Return a model with nothing unknown for each annotator, and their names; one model if there are none."""
+    space = ExpertSpace(model)
+    if space.size == 0:
+        if parameters is not None and np.size(parameters):
+            raise InputError(f"parameters must be left out for an expert without unknown ones, got {parameters!r}.")
+        return (model,), ()
+    given = np.zeros(0) if parameters is None else np.asarray(parameters, dtype=np.float64)
+    if given.shape != (space.size,):
+        raise InputError(
+            f"a simulated expert must know itself: parameters must be {', '.join(space.names)}, got "
+            f"{'none' if parameters is None else given.shape}. Give parameters=[...], one number for each."
+        )
+    own = [space.of_group(given[None], group)[0] for group in range(space.num_groups)]
+    return tuple(model.with_parameters(one) for one in own), space.annotators  # type: ignore[attr-defined]
+
+
+def _averaged(log_policies: list[FloatArray]) -> FloatArray:
+    """Return the logarithm of the average of chances."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.mean(np.exp(log_policies), axis=0)))
+
+
 class SimulatedExpert:
     """An expert that acts on known optimal values.
 
@@ -88,17 +113,31 @@ class SimulatedExpert:
         How actions follow from values: an ExpertModel, or a number for `Boltzmann(number)`.
     seed
         Of its noise.
+    parameters
+        `[E]` what the model leaves unknown, in the order of `ExpertSpace(model).names`. With annotators each answer is
+        by one of them, any with the same chance, and says by whom.
 
     Attributes
     ----------
     q, values
         Optimal action values `[S, A]` and values `[S]`.
     policy, log_policy
-        Chances `[S, A]` of its actions, and their logarithms.
+        Chances `[S, A]` of its actions, and their logarithms; of annotators on average.
+    models
+        How each annotator acts, with nothing unknown: one model where there are none.
     """
 
-    def __init__(self, mdp: FiniteMDP, reward: ArrayLike, model: ExpertModel | float, *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        mdp: FiniteMDP,
+        reward: ArrayLike,
+        model: ExpertModel | float,
+        *,
+        seed: int = 0,
+        parameters: ArrayLike | None = None,
+    ) -> None:
         self.mdp, self.model = mdp, as_expert_model(model)
+        self.models, self.annotators = _known_models(self.model, parameters)
         self.seed = whole_number(seed, "seed", 0)
         solution = solve(mdp, reward)
         if not solution.error_bound <= MAX_RELATIVE_ERROR * (1.0 + np.abs(solution.values).max()):
@@ -107,11 +146,20 @@ class SimulatedExpert:
                 f"got a bound of {solution.error_bound:.3g}. Use a discount further from 1."
             )
         self.reward, self.q, self.values = solution.rewards, solution.q, solution.values
-        self.log_policy: FloatArray = np.asarray(self.model.log_policy(self.q))
+        each = [np.asarray(known.log_policy(self._acted_on(known))) for known in self.models]
+        self.log_policy: FloatArray = each[0] if len(each) == 1 else _averaged(each)
         self.policy: FloatArray = np.exp(self.log_policy)
+        self._policies = [self.policy] if len(each) == 1 else [np.exp(one) for one in each]
         for array in (self.reward, self.q, self.values, self.log_policy, self.policy):
             array.setflags(write=False)
         self._asked: Counter[int] = Counter()
+
+    def _acted_on(self, model: ExpertModel) -> FloatArray:
+        """Return the action values that a model acts on: optimal ones, or soft ones."""
+        if getattr(model, "values", "optimal") != "soft":
+            return self.q
+        soft = solve_soft(self.mdp, self.reward[None], [model.beta], num_threads=1)  # type: ignore[attr-defined]
+        return np.asarray(q_values(self.mdp, self.reward[None], soft)[0])
 
     def with_seed(self, seed: int) -> "SimulatedExpert":
         """Return the same expert with other noise, and without a memory of what it was asked."""
@@ -150,12 +198,17 @@ class SimulatedExpert:
         start = key[0]
         one_of(kind, KINDS, "kind", "Leave it out for 'state'.")
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+        policy, who = self.policy, None
+        if self.annotators:
+            number = int(rng.integers(len(self.annotators)))
+            policy, who = self._policies[number], self.annotators[number]
         if kind == "state":
-            return Demonstration.annotation(start, draw_action(rng, self.policy[start]), query_id=query_id)
+            action = draw_action(rng, policy[start])
+            return Demonstration.annotation(start, action, query_id=query_id, annotator=who)
         length = whole_number(length, "the length of a trajectory query", 1, "Say length=.")
-        episode = sample_episode(rng, self.mdp, self.policy, start, max_steps=length)
+        episode = sample_episode(rng, self.mdp, policy, start, max_steps=length)
         ended = "terminated" if episode.is_terminated else "truncated"
-        return Demonstration(start, episode.steps, episode.final_state, ended, query_id)
+        return Demonstration(start, episode.steps, episode.final_state, ended, query_id, who)
 
     def answers(
         self, states: ArrayLike, *, kind: str = "state", length: int | None = None

@@ -43,6 +43,8 @@ def to_arviz(posterior: Posterior, *, include_reward: bool = False, num_draws: i
         posterior = posterior.resample(np.random.default_rng(seed), num_draws or posterior.num_samples)
     shape = posterior.chains or (1, posterior.num_samples)
     draws = {"theta": posterior.theta, "values": posterior.values}
+    if posterior.expert_parameters.shape[1]:
+        draws["expert"] = posterior.expert_parameters
     if include_reward:
         draws["reward"] = posterior.rewards
     groups: dict[str, dict[str, AnyArray]] = {
@@ -60,6 +62,7 @@ def _coordinates(posterior: Posterior) -> dict[str, list[Any]]:
         "parameter": [model.parameter_name(i) for i in range(model.num_parameters)],
         "state": list(mdp.state_labels or range(mdp.num_states)),
         "action": list(mdp.action_labels or range(mdp.num_actions)),
+        **({"expert_parameter": list(names)} if (names := posterior.problem.expert_space.names) else {}),
     }
 
 
@@ -67,6 +70,7 @@ def _dimensions(posterior: Posterior) -> dict[str, list[str]]:
     is_state_only = posterior.problem.reward_model.is_state_only
     return {
         "theta": ["parameter"],
+        **({"expert": ["expert_parameter"]} if posterior.problem.expert_space.names else {}),
         "values": ["state"],
         "reward": ["state"] if is_state_only else ["state", "action"],
         "counts": ["state", "action"],

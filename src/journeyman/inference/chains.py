@@ -105,14 +105,22 @@ def thinned(chains: Chains, thin: int) -> Chains:
 
 
 def posterior_of(
-    chains: Chains, problem: Problem, counts: IntArray, theta: FloatArray, values: FloatArray, method: str, begin: float
+    chains: Chains,
+    problem: Problem,
+    counts: IntArray,
+    theta: FloatArray,
+    fields: Mapping[str, Any],
+    method: str,
+    begin: float,
 ) -> Posterior:
-    """Return equally weighted draws theta `[C * N, D]`, values `[C * N, S]`, with ESS, R-hat and divergences.
+    """Return equally weighted draws theta `[C * N, D]` with ESS, R-hat and divergences.
 
-    `begin` is when the work began, by `time.perf_counter`.
+    `fields` are values `[C * N, S]` and what else a Posterior has of that length; `begin` is when the work began, by
+    `time.perf_counter`.
     """
     shape = chains.positions.shape[:2]
-    summary = summarise_chains(theta.reshape(*shape, -1))
+    unknowns = [theta, *([fields["expert_parameters"]] if "expert_parameters" in fields else [])]
+    summary = summarise_chains(np.concatenate(unknowns, axis=1).reshape(*shape, -1))
     diverging = np.asarray(chains.stats["diverging"], dtype=bool)
     warnings = chain_warnings(summary, diverging)
     if chains.num_recoveries:
@@ -136,7 +144,7 @@ def posterior_of(
         counts=counts,
         theta=theta,
         weights=np.full(len(theta), 1.0 / len(theta)),
-        values=values,
+        **fields,
         method=method,
         diagnostics=diagnostics,
         chains=shape,

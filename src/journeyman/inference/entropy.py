@@ -18,7 +18,6 @@ from scipy.special import digamma, entr, gammaln
 
 from journeyman.checks import one_of, whole_number
 from journeyman.errors import InputError, UnsupportedError
-from journeyman.inference.likelihood import log_likelihoods
 from journeyman.inference.posterior import Posterior
 from journeyman.types import FloatArray
 
@@ -82,14 +81,18 @@ def shannon_entropy(weights: FloatArray) -> float:
 
 
 def evidence_entropy(posterior: Posterior) -> float:
-    """Return log Z - E[log likelihood] - E[log prior]: exact up to the error of the means and of log Z."""
+    """Return log Z - E[log likelihood] - E[log prior]: exact up to the error of the means and of log Z.
+
+    Where the expert has unknown parameters it is the entropy of these and theta together: no other follows from log Z.
+    """
     if posterior.log_evidence is None:
         raise UnsupportedError(
             f"the evidence entropy needs a log evidence, which {posterior.method!r} does not give. "
             "Use inference 'smc' or 'enumerate', or entropy 'knn' or 'gaussian'."
         )
-    log_likelihood = log_likelihoods(posterior.problem, posterior.counts, posterior.rewards, posterior.values)
+    log_likelihood = posterior.log_likelihoods()
     log_prior = posterior.problem.prior.log_density(posterior.theta)
+    log_prior = log_prior + posterior.problem.expert_space.log_density(posterior.expert_parameters)
     used = posterior.weights > 0.0
     mean = float(posterior.weights[used] @ (log_likelihood + log_prior)[used])
     return posterior.log_evidence - mean

@@ -23,8 +23,15 @@ from scipy.special import logsumexp, ndtri
 from journeyman.checks import whole_number
 from journeyman.errors import InferenceError, InputError
 from journeyman.inference.diagnostics import Diagnostics
-from journeyman.inference.likelihood import log_likelihood_error, log_likelihoods
-from journeyman.inference.posterior import Posterior
+from journeyman.inference.likelihood import (
+    acted_on,
+    expert_values,
+    is_soft,
+    log_likelihood_error,
+    log_likelihoods,
+    no_parameters,
+)
+from journeyman.inference.posterior import Posterior, solved_fields
 from journeyman.inference.weights import effective_size, normalised
 from journeyman.mdp import solve_batch
 from journeyman.problem import Problem
@@ -62,9 +69,13 @@ class Box(NamedTuple):
 
 
 class Points(NamedTuple):
-    """M parameters `[M, D]` with their optimal values `[M, S]`, logs of prior mass and of likelihood `[M]`."""
+    """M parameters `[M, D]` with their values, logs of prior mass and of likelihood `[M]`.
+
+    values: that the expert acts on, `[M, S]`, or `[M, G * S]` if they are soft; parameters: of the expert `[M, E]`.
+    """
 
     theta: FloatArray
+    parameters: FloatArray
     values: FloatArray
     log_prior: FloatArray
     log_likelihood: FloatArray
@@ -78,7 +89,13 @@ class Points(NamedTuple):
     def likelihood_error(self, problem: Problem, counts: IntArray) -> float:
         """Bound on the error of the log likelihoods that the solver's rounding causes."""
         rewards = problem.reward_model.reward(self.theta)
-        return log_likelihood_error(problem, counts, rewards, self.values, self.value_error)
+        values = acted_on(problem, self.values)
+        return log_likelihood_error(problem, counts, rewards, values, self.value_error, self.parameters)
+
+    @property
+    def unknowns(self) -> FloatArray:
+        """All that is inferred, `[M, D + E]`."""
+        return np.concatenate([self.theta, self.parameters], axis=1)
 
     def log_weights(self, power: float = 1.0) -> FloatArray:
         """Logs of prior mass times likelihood `[M]`, the latter taken to a power."""
@@ -87,12 +104,18 @@ class Points(NamedTuple):
 
 def refusal(problem: Problem) -> str | None:
     """Return why enumeration cannot do a problem, or None if it can."""
-    prior = problem.prior
-    if prior.is_discrete or prior.num_parameters <= MAX_DIMENSION:
+    prior, names = problem.prior, problem.expert_space.names
+    if prior.is_discrete and names:
+        return (
+            f"enumerate needs an expert whose all is known under a {type(prior).__name__} prior, got unknown "
+            f"{', '.join(names)}. Give these as numbers, or use a continuous prior."
+        )
+    if prior.is_discrete or problem.num_unknowns <= MAX_DIMENSION:
         return None
+    more = f" of the reward and {len(names)} of the expert" if names else ""
     return (
-        f"enumerate needs at most {MAX_DIMENSION} parameters under a continuous prior, got {prior.num_parameters}: "
-        "a grid over them would be too large. Use 'smc' or 'policywalk'."
+        f"enumerate needs at most {MAX_DIMENSION} parameters under a continuous prior, got {prior.num_parameters}"
+        f"{more}: a grid over them would be too large. Use 'smc' or 'policywalk'."
     )
 
 
@@ -130,14 +153,15 @@ def infer_enumerate(
     if has_atoms(problem.prior):
         prior = problem.prior
         check_atoms(prior)
-        points = weighed(problem, counts, prior.atoms, np.log(prior.weights), num_threads)
+        nothing = no_parameters(len(prior.atoms))
+        points = weighed(problem, counts, prior.atoms, nothing, np.log(prior.weights), num_threads)
         error_bound = points.likelihood_error(problem, counts)
     else:
         trusted_affine_map(problem.prior)  # refuses a prior whose parts disagree
-        size = checked_size(num_points, problem.prior.num_parameters)
+        size = checked_size(num_points, problem.num_unknowns)
         box = found_box(problem, counts, seed, num_threads)
         rng = np.random.default_rng(seed)
-        unit = sobol_net(rng, size, problem.prior.num_parameters, num_shifts=NUM_SHIFTS)
+        unit = sobol_net(rng, size, problem.num_unknowns, num_shifts=NUM_SHIFTS)
         points = points_in(box, unit, problem, counts, num_threads)
         error_bound = spread_of_shifts(points) + SPARED_MASS + points.likelihood_error(problem, counts)
         warnings = net_warnings(points, error_bound)
@@ -147,7 +171,7 @@ def infer_enumerate(
         counts=counts,
         theta=points.theta,
         weights=weights,
-        values=points.values,
+        **solved_fields(problem, points.theta, points.parameters, points.values, num_threads),
         method="enumerate",
         diagnostics=Diagnostics(
             seconds=time.perf_counter() - begin,
@@ -185,22 +209,34 @@ def points_in(box: Box, unit: FloatArray, problem: Problem, counts: IntArray, nu
     """Spread points of the unit cube `[M, D]` over a box, with equal prior masses."""
     z = ndtri(box.low + (box.high - box.low) * unit)
     log_prior = np.full(len(unit), np.log(box.volume) - np.log(len(unit)))
-    return weighed(problem, counts, continuous(problem.prior).from_unconstrained(z), log_prior, num_threads)
+    of_reward, of_expert = problem.split(z)
+    theta, parameters = continuous(problem.prior).from_unconstrained(of_reward), problem.expert_space.natural(of_expert)
+    return weighed(problem, counts, theta, parameters, log_prior, num_threads)
 
 
 def weighed(
-    problem: Problem, counts: IntArray, theta: FloatArray, log_prior: FloatArray, num_threads: int | None
+    problem: Problem,
+    counts: IntArray,
+    theta: FloatArray,
+    parameters: FloatArray,
+    log_prior: FloatArray,
+    num_threads: int | None,
 ) -> Points:
-    """Solve for all of `theta` `[M, D]`, of log prior masses `[M]`, and find their likelihoods."""
+    """Solve for all of `theta` `[M, D]` and `parameters` `[M, E]`, of log prior masses `[M]`; find likelihoods."""
     rewards = problem.reward_model.reward(theta)
-    solution = solve_batch(problem.mdp, rewards, num_threads=num_threads)
-    log_likelihood = log_likelihoods(problem, counts, rewards, solution.values)
+    if is_soft(problem):
+        values = expert_values(problem, rewards, parameters, num_threads=num_threads).reshape(len(theta), -1)
+        error = 1e-11 * float(np.abs(values).max()) / (1.0 - problem.mdp.discount)  # see SOFT_TOLERANCE
+    else:
+        solution = solve_batch(problem.mdp, rewards, num_threads=num_threads)
+        values, error = solution.values, float(np.max(solution.error_bound))
+    log_likelihood = log_likelihoods(problem, counts, rewards, acted_on(problem, values), parameters)
     if not np.isfinite((log_prior + log_likelihood).max()):
         raise InferenceError(
             "the demonstrations must have a positive probability under some reward, got none. "
             "Check that beta fits the expert (a smaller one allows more mistakes) and that the prior covers the truth."
         )
-    return Points(theta, solution.values, log_prior, log_likelihood, float(np.max(solution.error_bound)))
+    return Points(theta, parameters, values, log_prior, log_likelihood, error)
 
 
 def found_box(problem: Problem, counts: IntArray, seed: int, num_threads: int | None) -> Box:
@@ -208,7 +244,7 @@ def found_box(problem: Problem, counts: IntArray, seed: int, num_threads: int | 
 
     While too few points of a coarse net lie in the posterior to see its extent, the likelihood is tempered.
     """
-    dimension = problem.prior.num_parameters
+    dimension = problem.num_unknowns
     box = Box(np.zeros(dimension), np.ones(dimension))
     for search in range(MAX_SEARCHES):
         unit = sobol_net(np.random.default_rng([seed, search]), SEARCH_POINTS, dimension, num_shifts=1)
@@ -254,12 +290,13 @@ def shrunk(box: Box, unit: FloatArray, weights: FloatArray, spared_mass: float) 
 def spread_of_shifts(points: Points) -> float:
     """Return 4 standard errors, from the spread of the shifts, of log evidence or of a mean in posterior deviations."""
     weights = normalised(points.log_weights())
-    mean = weights @ points.theta
-    std = np.sqrt(weights @ (points.theta - mean) ** 2)
+    unknowns = points.unknowns
+    mean = weights @ unknowns
+    std = np.sqrt(weights @ (unknowns - mean) ** 2)
     estimates = []
     for part in np.split(np.arange(len(weights)), NUM_SHIFTS):
         mass = float(weights[part].sum())
-        estimates.append([mass * NUM_SHIFTS, *(weights[part] @ ((points.theta[part] - mean) / std)) * NUM_SHIFTS])
+        estimates.append([mass * NUM_SHIFTS, *(weights[part] @ ((unknowns[part] - mean) / std)) * NUM_SHIFTS])
     return float(NUM_STANDARD_ERRORS * np.std(estimates, axis=0, ddof=1).max() / np.sqrt(NUM_SHIFTS))
 
 

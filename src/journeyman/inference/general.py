@@ -6,11 +6,12 @@ With theta = theta(z), optimal values V and policy pi of each point, and Q = r +
     dL/dV = discount P^T dL/dQ,           y = (I - discount P_pi)^-T dL/dV,
     dL/dr = dL/dQ, and y at (s, pi(s)),   dL/dz by the features and the prior's pull_back,
 
-and -precision z is added for N(z; 0, I / precision), with a precision of 1 but for searches. It does what `Target`
-does, exactly, and tens of times more slowly: for priors and experts that compiled code does not know.
+and -precision z is added for N(z; 0, I / precision), with a precision of 1 but for searches. Unknown parameters of the
+expert come last in z; dL by them is the expert's parameter_slopes. It does what `Target` does, exactly, and tens of
+times more slowly: for priors and experts that compiled code does not know.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,11 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from journeyman.demonstrations import Demonstration
-from journeyman.errors import InputError
+from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import Boltzmann
+from journeyman.inference.expert.target import ExpertTarget
 from journeyman.inference.kernels import Data
+from journeyman.inference.likelihood import is_soft, log_policies, policy_slopes
 from journeyman.inference.target import LOG_2PI, Evaluation, KeptMoves, Target, data_of
 from journeyman.mdp import solve_batch
 from journeyman.problem import Problem
@@ -43,13 +46,16 @@ class GeneralTarget:
     problem
         With a continuous prior.
     data
-        States with data and their counts, as for `Target`.
+        States with data and their counts, annotator after annotator.
     precision
         Of the prior of z, as for `Target.with_precision`.
+    sizes
+        How many of the states are each annotator's; left out where there is one.
     """
 
-    def __init__(self, problem: Problem, data: Data, precision: float = 1.0) -> None:
+    def __init__(self, problem: Problem, data: Data, precision: float = 1.0, sizes: IntArray | None = None) -> None:
         self.problem, self.data, self.precision = problem, data, precision
+        self.sizes = np.array([len(data.states)]) if sizes is None else sizes
         self.prior = continuous(problem.prior)
         mdp = problem.mdp
         self._rows: Any = mdp.transition_matrix
@@ -58,20 +64,21 @@ class GeneralTarget:
 
     @property
     def dimension(self) -> int:
-        """Number of parameters D."""
-        return self.problem.reward_model.num_parameters
+        """Number of coordinates of a point: D of the reward, and those of the expert."""
+        return self.problem.num_unknowns
 
     def with_counts(self, counts: ArrayLike | Iterable[Demonstration], *, is_change: bool = False) -> "GeneralTarget":
         """Return the target of the same problem with other data; a change of counts may be negative."""
-        return GeneralTarget(self.problem, data_of(self.problem, counts, is_change=is_change), self.precision)
+        data, sizes = data_of(self.problem, counts, is_change=is_change)
+        return GeneralTarget(self.problem, data, self.precision, sizes)
 
     def with_precision(self, precision: float) -> "GeneralTarget":
         """Return the target with the prior N(0, I / precision) instead of N(0, I), and the same data."""
-        return GeneralTarget(self.problem, self.data, float(precision))
+        return GeneralTarget(self.problem, self.data, float(precision), self.sizes)
 
     def parameters(self, z: ArrayLike) -> FloatArray:
         """Return theta for points z."""
-        return self.prior.from_unconstrained(z)
+        return self.prior.from_unconstrained(self.problem.split(z)[0])
 
     def log_density_and_gradient(self, z: ArrayLike) -> tuple[float, FloatArray]:
         """Return log p(D | theta(z)) + log N(z; 0, I / precision) and its gradient in z."""
@@ -89,27 +96,31 @@ class GeneralTarget:
         The log density is not a number where parameters are not finite or absurdly large.
         """
         positions = np.asarray(positions, dtype=np.float64)
+        of_reward, of_expert = self.problem.split(positions)
         with np.errstate(all="ignore"):
             rewards = self.problem.reward_model.reward(self.parameters(positions))
             is_bad = ~(np.abs(rewards) <= LARGEST_REWARD).reshape(len(rewards), -1).all(axis=1)
         rewards[is_bad] = 0.0
         policies = None if start is None else start[1]
         solution = solve_batch(self.problem.mdp, rewards, initial_policy=policies, num_threads=num_threads)
-        q, used = self._q(rewards, solution.values), self.data.counts != 0.0
-        log_density = self._log_likelihood(q, used) - 0.5 * (self.precision * positions**2 + LOG_2PI).sum(axis=1)
+        q, parameters = self._q(rewards, solution.values), self.problem.expert_space.natural(of_expert)
+        log_density = self._log_likelihood(q, parameters) - 0.5 * (self.precision * positions**2 + LOG_2PI).sum(axis=1)
         log_density += 0.5 * self.dimension * np.log(self.precision)
-        slopes = np.where(np.isneginf(q), 0.0, self.problem.expert.pull_back(q, self.data.counts))
+        slopes, by_parameters = self._expert_slopes(q, parameters)
         by_reward = self._reward_gradient(slopes, solution.policy)
         by_theta = np.asarray((self._features.T @ by_reward.T).T)
         with np.errstate(all="ignore"):
-            gradient = np.asarray(self.prior.pull_back(positions, by_theta)) - self.precision * positions
+            parts = [np.asarray(self.prior.pull_back(of_reward, by_theta))]
+            if of_expert.shape[1]:
+                parts.append(by_parameters * self.problem.expert_space.slopes(of_expert))
+            gradient = np.concatenate(parts, axis=1) - self.precision * positions
         log_density[is_bad], gradient[is_bad] = np.nan, np.nan
         return Evaluation(log_density, gradient, solution.values, solution.policy)
 
     def log_likelihood(self, positions: FloatArray, values: FloatArray) -> FloatArray:
         """Return the log likelihood `[N]` at points `[N, D]` whose optimal values `[N, S]` are known: no solving."""
         q = self._q(self.problem.reward_model.reward(self.parameters(positions)), values)
-        return self._log_likelihood(q, self.data.counts != 0.0)
+        return self._log_likelihood(q, self.problem.expert_space.natural(self.problem.split(positions)[1]))
 
     def _q(self, rewards: FloatArray, values: FloatArray) -> FloatArray:
         """Return action values `[N, K, A]` of the K states with data."""
@@ -119,8 +130,33 @@ class GeneralTarget:
         paid = rewards[:, states, None] if rewards.ndim == 2 else rewards[:, states]
         return np.where(mdp.available[states], paid + mdp.discount * expected, -np.inf)
 
-    def _log_likelihood(self, q: FloatArray, used: BoolArray) -> FloatArray:
-        return np.asarray(self.problem.expert.log_policy(q)[:, used] @ self.data.counts[used])
+    def _groups(self) -> Iterator[tuple[int, slice, FloatArray]]:
+        """Yield each annotator with data, the place of the data among all, and the counts."""
+        ends = np.cumsum(self.sizes)
+        for group, size in enumerate(self.sizes.tolist()):
+            at = slice(int(ends[group]) - size, int(ends[group]))
+            if size:
+                yield group, at, self.data.counts[at]
+
+    def _log_likelihood(self, q: FloatArray, parameters: FloatArray) -> FloatArray:
+        total = np.zeros(len(q))
+        for group, at, counts in self._groups():
+            used = counts != 0.0
+            total += log_policies(self.problem, q[:, at], parameters, group)[:, used] @ counts[used]
+        return total
+
+    def _expert_slopes(self, q: FloatArray, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the slopes of the log likelihood in q `[N, K, A]`, and in the expert's parameters `[N, E]`."""
+        slopes, by_parameters = np.zeros_like(q), np.zeros_like(parameters)
+        space, expert = self.problem.expert_space, self.problem.expert
+        for group, at, counts in self._groups():
+            gradient = np.broadcast_to(counts, q[:, at].shape)
+            slopes[:, at] = policy_slopes(self.problem, q[:, at], gradient, parameters, group)
+            if space.size:
+                own = space.of_group(parameters, group)
+                found = expert.parameter_slopes(q[:, at], gradient, own[:, None])  # type: ignore[attr-defined]
+                space.of_group(by_parameters, group)[:] = found.sum(axis=1)
+        return slopes, by_parameters
 
     def _reward_gradient(self, slopes: FloatArray, policies: IntArray) -> FloatArray:
         """Return dL/dr `[N, S]` or `[N, S * A]` from dL/dQ `[N, K, A]` of the states with data."""
@@ -130,11 +166,13 @@ class GeneralTarget:
         by_value = mdp.discount * (self._rows[rows].T @ slopes.reshape(num_points, -1).T).T
         adjoint = self._adjoints(np.asarray(by_value), policies)
         if self.problem.reward_model.is_state_only:
-            adjoint[:, states] += slopes.sum(axis=2)
+            for at, state in enumerate(states.tolist()):  # one may come once for each annotator
+                adjoint[:, state] += slopes[:, at].sum(axis=1)
             return adjoint
         by_reward = np.zeros((num_points, mdp.num_states, mdp.num_actions))
         np.put_along_axis(by_reward, policies[:, :, None], adjoint[:, :, None], axis=2)
-        by_reward[:, states] += slopes
+        for at, state in enumerate(states.tolist()):
+            by_reward[:, state] += slopes[:, at]
         return by_reward.reshape(num_points, -1)
 
     def _adjoints(self, right_sides: FloatArray, policies: IntArray) -> FloatArray:
@@ -200,10 +238,16 @@ def make_target(problem: Problem, counts: ArrayLike | Iterable[Demonstration] | 
         If the parts of the prior do not agree with each other.
     """
     if type(problem.expert) is Boltzmann and trusted_affine_map(problem.prior) is not None:
-        return Target(problem, counts)
+        return Target(problem, counts) if problem.expert.is_plain else ExpertTarget(problem, counts)
+    if is_soft(problem):
+        raise UnsupportedError(
+            "soft values need a prior that compiled code knows (Normal, Uniform or MultivariateNormal), got "
+            f"{type(problem.prior).__name__}. Use one of these, 'enumerate', or values=\"optimal\"."
+        )
     if type(problem.prior) not in BUILT_IN:
         check_agreement(continuous(problem.prior))
-    return GeneralTarget(problem, data_of(problem, counts))
+    data, sizes = data_of(problem, counts)
+    return GeneralTarget(problem, data, sizes=sizes)
 
 
 class TrajectoryEnds:

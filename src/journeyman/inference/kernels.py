@@ -11,6 +11,7 @@ Q is linear in u, so the gradient is one adjoint solve with B^T.
 """
 
 import math
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -596,6 +597,12 @@ def set_gradient(model, work, z, gradient):
     num_states, num_actions = model.available.shape
     for s in range(num_states):
         work.g_reward[s if model.is_state_only else s * num_actions + work.pi[s]] += work.y[s]
+    return set_reward_gradient(model, work, z, gradient)
+
+
+@helper
+def set_reward_gradient(model, work, z, gradient):
+    """Set `gradient` `[D]` in z from the whole slopes in the reward; return the log density of z."""
     gradient[:] = 0.0
     for i in range(model.offset.size):
         g = work.g_reward[i]
@@ -613,13 +620,9 @@ def set_gradient(model, work, z, gradient):
     return log_density
 
 
-@njit(cache=CACHE, nogil=True, fastmath=FAST, forceinline=True)
-def dense_gradient(model, data, work, z, gradient):
-    """Small problems: return the log density at z, up to a constant, and set `gradient`.
-
-    work keeps pi, V and the inverse for the next point, where they are made to fit the reward again.
-    """
-    set_reward(model, z, work)
+@helper
+def follow_policy(model, work):
+    """Make pi, V and the inverse, which are those of the last point, fit work.reward."""
     must_invert = work.num_updates[0] < 0 or work.num_updates[0] > MAX_UPDATES
     while True:
         if must_invert:
@@ -632,6 +635,16 @@ def dense_gradient(model, data, work, z, gradient):
         must_invert = residual_of_policy(model, work) > DRIFT * largest
         if not must_invert:
             break
+
+
+@njit(cache=CACHE, nogil=True, fastmath=FAST, forceinline=True)
+def dense_gradient(model, data, work, z, gradient):
+    """Small problems: return the log density at z, up to a constant, and set `gradient`.
+
+    work keeps pi, V and the inverse for the next point, where they are made to fit the reward again.
+    """
+    set_reward(model, z, work)
+    follow_policy(model, work)
     work.num_gradients[0] += 1
     log_likelihood = set_likelihood_slopes(model, data, work)
     solve_adjoint_dense(work)
@@ -659,9 +672,8 @@ class GradientFunction(types.WrapperAddressProtocol):  # type: ignore[misc]
     So it is compiled once, not once per kernel, and rounds alike wherever it is called.
     """
 
-    def __init__(self, name: str, argument_types: tuple[Any, ...]) -> None:
-        self.name, self.argument_types = name, argument_types
-        self.kernel = globals()[name]
+    def __init__(self, kernel: Any, argument_types: tuple[Any, ...]) -> None:
+        self.kernel, self.argument_types = kernel, argument_types
         self.kernel.compile(argument_types)
         self._compiled = self.kernel.overloads[argument_types]
 
@@ -670,7 +682,8 @@ class GradientFunction(types.WrapperAddressProtocol):  # type: ignore[misc]
         return float(self.kernel(*arguments))
 
     def __reduce__(self) -> Any:
-        return GradientFunction, (self.name, self.argument_types)
+        function = self.kernel.py_func
+        return _restored_gradient, (function.__module__, function.__name__, self.argument_types)
 
     def __wrapper_address__(self) -> int:
         wrapper_name = self._compiled.fndesc.llvm_cfunc_wrapper_name
@@ -681,9 +694,13 @@ class GradientFunction(types.WrapperAddressProtocol):  # type: ignore[misc]
         return self._compiled.signature
 
 
-def gradient_function(name: str, *arguments: Any) -> GradientFunction:
-    """Return `dense_gradient` or `sparse_gradient`, compiled for such arguments."""
-    return GradientFunction(name, tuple(typeof(argument) for argument in arguments))
+def _restored_gradient(module: str, name: str, argument_types: tuple[Any, ...]) -> GradientFunction:
+    return GradientFunction(getattr(import_module(module), name), argument_types)
+
+
+def gradient_function(kernel: Any, *arguments: Any) -> GradientFunction:
+    """Return a gradient kernel, such as `dense_gradient`, compiled for such arguments."""
+    return GradientFunction(kernel, tuple(typeof(argument) for argument in arguments))
 
 
 @helper

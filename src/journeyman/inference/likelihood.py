@@ -1,54 +1,141 @@
-"""The likelihood of demonstrated actions, straight from its formula.
+"""The likelihood of demonstrated actions, straight from its formula, and the chances of actions that it is made of.
 
-log p(D | theta) = sum over s, a of n(s, a) log pi(a | s),   pi(. | s) given Q(s, .) by the expert's model
+log p(D | theta, x) = sum over s, a of n(s, a) log pi(a | s),   pi(. | s) given Q(s, .) and x by the expert's model
+
+for parameters x of the expert, where it has any that are not known. Q are the action values that the expert acts on:
+optimal ones, or soft ones, which depend on x. With annotators n and x are those of each, and the sum goes over them.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from journeyman.experts import Boltzmann
+from journeyman.experts import known_beta
+from journeyman.mdp.soft import solve_soft
 from journeyman.problem import Problem
 from journeyman.types import AnyArray, FloatArray
 
 
-def log_likelihoods(problem: Problem, counts: AnyArray, rewards: FloatArray, values: FloatArray) -> FloatArray:
-    """Return the log likelihood `[M]` of counts `[S, A]` under rewards `[M, S]` or `[M, S, A]` with values `[M, S]`.
+def is_soft(problem: Problem) -> bool:
+    """Return whether the expert acts on soft values."""
+    return getattr(problem.expert, "values", "optimal") == "soft"
+
+
+def expert_values(
+    problem: Problem, rewards: FloatArray, parameters: FloatArray, *, num_threads: int | None = None
+) -> FloatArray:
+    """Return the soft values `[M, G, S]` that each annotator acts on, for rewards and parameters `[M, E]`."""
+    space, expert = problem.expert_space, problem.expert
+    values: list[FloatArray] = []
+    for group in range(space.num_groups):
+        betas = np.ravel(expert.split(space.of_group(parameters, group))[0])  # type: ignore[attr-defined]
+        start = values[-1] if values else None
+        values.append(solve_soft(problem.mdp, rewards, betas, initial_values=start, num_threads=num_threads))
+    return np.stack(values, axis=1)
+
+
+def acted_on(problem: Problem, flat: FloatArray) -> FloatArray:
+    """Return values that experts act on as likelihoods take them: soft ones `[M, G * S]` as `[M, G, S]`."""
+    return flat.reshape(len(flat), -1, problem.mdp.num_states) if is_soft(problem) else flat
+
+
+def log_policies(problem: Problem, q: FloatArray, parameters: FloatArray, group: int = 0) -> FloatArray:
+    """Return log pi `[M, ..., A]` of one annotator for action values `[M, ..., A]` and parameters `[M, E]` of all.
+
+    Every chance of an action goes through here: each sample has its own parameters of the expert.
+    """
+    space = problem.expert_space
+    if space.size == 0:
+        return np.asarray(problem.expert.log_policy(q))
+    own = _spread(space.of_group(parameters, group), q)
+    return np.asarray(problem.expert.log_policy(q, own))  # type: ignore[call-arg]
+
+
+def policy_slopes(
+    problem: Problem, q: FloatArray, gradient: FloatArray, parameters: FloatArray, group: int = 0
+) -> FloatArray:
+    """Return the gradient `[M, ..., A]` in q of sum(gradient * log_policies(...)); 0 where an action does not exist."""
+    space = problem.expert_space
+    if space.size == 0:
+        pulled = problem.expert.pull_back(q, gradient)
+    else:
+        own = _spread(space.of_group(parameters, group), q)
+        pulled = problem.expert.pull_back(q, gradient, own)  # type: ignore[call-arg]
+    return np.where(np.isneginf(q), 0.0, pulled)
+
+
+def _spread(parameters: FloatArray, q: FloatArray) -> FloatArray:
+    """Return parameters `[M, E]` with axes of length 1 for those of q `[M, ..., A]`."""
+    return parameters.reshape(len(parameters), *(1,) * (q.ndim - 2), -1)
+
+
+def no_parameters(size: int) -> FloatArray:
+    """Return the parameters `[M, 0]` of experts that have none."""
+    return np.zeros((size, 0))
+
+
+def log_likelihoods(
+    problem: Problem,
+    counts: AnyArray,
+    rewards: FloatArray,
+    values: FloatArray,
+    parameters: FloatArray | None = None,
+) -> FloatArray:
+    """Return the log likelihood `[M]` of counts under rewards `[M, S]` or `[M, S, A]`.
 
     Goes through states with data one by one: memory stays at `[M, A]`. Minus infinity only where a chance underflows.
+
+    Parameters
+    ----------
+    counts
+        `[S, A]`, with annotators `[G, S, A]`.
+    values
+        That the expert acts on: `[M, S]`, soft ones `[M, G, S]`.
+    parameters
+        Of the expert, `[M, E]`; left out if it has none that are unknown.
     """
     total = np.zeros(len(values))
-    for s, q in _q_of_states_with_data(problem, counts, rewards, values):
-        used = counts[s] > 0
-        total += problem.expert.log_policy(q)[:, used] @ counts[s, used]
+    parameters = no_parameters(len(values)) if parameters is None else parameters
+    for group, _, answers, q in _q_of_states_with_data(problem, counts, rewards, values):
+        used = answers != 0
+        total += log_policies(problem, q, parameters, group)[:, used] @ answers[used]
     return total
 
 
 def log_likelihood_error(
-    problem: Problem, counts: AnyArray, rewards: FloatArray, values: FloatArray, value_error: float
+    problem: Problem,
+    counts: AnyArray,
+    rewards: FloatArray,
+    values: FloatArray,
+    value_error: float,
+    parameters: FloatArray | None = None,
 ) -> float:
     """Return a bound on the error of log likelihoods if action values are known within `value_error`.
 
     For a Boltzmann expert each action's moves by at most 2 beta times that; for another, to first order, by its slopes.
     """
-    if type(problem.expert) is Boltzmann:  # a subclass may be steeper
-        return 2.0 * problem.expert.beta * float(counts.sum()) * value_error
+    beta = known_beta(problem.expert)
+    if beta is not None:
+        return 2.0 * beta * float(counts.sum()) * value_error
     slopes = np.zeros(len(values))
-    for s, q in _q_of_states_with_data(problem, counts, rewards, values):
-        pulled = np.where(np.isneginf(q), 0.0, problem.expert.pull_back(q, counts[s].astype(np.float64)))
-        slopes += np.abs(pulled).sum(axis=1)
+    parameters = no_parameters(len(values)) if parameters is None else parameters
+    for group, _, answers, q in _q_of_states_with_data(problem, counts, rewards, values):
+        gradient = np.broadcast_to(answers.astype(np.float64), q.shape)
+        slopes += np.abs(policy_slopes(problem, q, gradient, parameters, group)).sum(axis=1)
     return 2.0 * float(slopes.max()) * value_error
 
 
 def _q_of_states_with_data(
     problem: Problem, counts: AnyArray, rewards: FloatArray, values: FloatArray
-) -> Iterator[tuple[int, FloatArray]]:
-    """Yield each state with data and its action values `[M, A]`."""
+) -> Iterator[tuple[int, int, AnyArray, FloatArray]]:
+    """Yield annotator, state, its answers `[A]` and action values `[M, A]`, for each annotator and state with data."""
     mdp = problem.mdp
-    for s in np.flatnonzero(counts.sum(axis=1) > 0).tolist():
+    by_group = counts.reshape(-1, *counts.shape[-2:])
+    for group, s in np.argwhere((by_group != 0).any(axis=2)).tolist():
+        own = values if values.ndim == 2 else values[:, group]
         q = np.full((len(values), mdp.num_actions), -np.inf)
         for a in np.flatnonzero(mdp.available[s]).tolist():
             next_states, probabilities = mdp.next_states(s, a)
             reward = rewards[:, s] if rewards.ndim == 2 else rewards[:, s, a]
-            q[:, a] = reward + mdp.discount * (values[:, next_states] @ probabilities)
-        yield s, q
+            q[:, a] = reward + mdp.discount * (own[:, next_states] @ probabilities)
+        yield group, s, by_group[group, s], q

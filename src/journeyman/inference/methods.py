@@ -179,6 +179,7 @@ INFERENCE: Registry[Method] = Registry(
         "smc": Method(
             "sequential Monte Carlo over demonstrations: incremental, with the log evidence, for every prior",
             smc.infer_smc,
+            smc.refusal,
             settings_fn=SMCSettings,
             incremental=Incremental(
                 smc.start,

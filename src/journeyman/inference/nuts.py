@@ -20,6 +20,7 @@ from journeyman.errors import InferenceError
 from journeyman.extras import require
 from journeyman.inference import kernels
 from journeyman.inference.chains import Chains, ChainSettings, no_start
+from journeyman.inference.expert.target import ExpertTarget
 from journeyman.inference.general import GeneralTarget
 from journeyman.inference.target import LOG_2PI, Target
 from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -121,13 +122,15 @@ class Callbacks:
         self.target = target
         self.num_general = 0  # gradients of a general target
         self.memories: list[Packed] = []
+        self.works: list[Any] = []  # of experts with unknown parameters
         self.num_recoveries = 0
         self.failures: list[BaseException] = []
 
     @property
     def num_gradients(self) -> int:
         """Gradients computed so far, over all chains."""
-        return self.num_general + sum(packed.num_gradients for packed in self.memories)
+        counted = sum(packed.num_gradients for packed in self.memories)
+        return self.num_general + counted + sum(int(work.num_gradients[0]) for work in self.works)
 
     def make_density(self) -> Density:
         """Return a function from z to the log density and its gradient, with its own memory."""
@@ -161,12 +164,26 @@ class Callbacks:
                 return value + constant, gradient
 
             return general
+        if isinstance(target, ExpertTarget):
+            return self._expert_evaluation(target)
         kernel, dimension, memory, empty = kernels.log_density_gradient_packed, target.dimension, pack(target), np.empty
         self.memories.append(memory)
 
         def compiled(z: FloatArray) -> tuple[float, FloatArray]:
             gradient = empty(dimension)
             return kernel(*memory, z, gradient), gradient
+
+        return compiled
+
+    def _expert_evaluation(self, target: ExpertTarget) -> Density:
+        """Return the function for experts with unknown parameters: it hands over all arrays, which takes longer."""
+        evaluate, arguments, empty = target.gradient_fn.kernel, (target.model, target.data, target.new_work()), np.empty
+        self.works.append(arguments[2])
+        dimension = target.dimension
+
+        def compiled(z: FloatArray) -> tuple[float, FloatArray]:
+            gradient = empty(dimension)
+            return evaluate(*arguments, z, gradient), gradient
 
         return compiled
 

@@ -125,8 +125,8 @@ class Moves(NamedTuple):
 class Particles:
     """State of the sampler: frozen, each update gives a new one.
 
-    positions `[N, D]` are draws given `moved_counts`; log_weights `[N]` (not normalised) take them to `counts`. For a
-    Discrete prior (target None) the positions are the atoms, and their log weights include the prior. `precision` is
+    positions `[N, D + E]` are draws given `moved_counts`; log_weights `[N]` (not normalised) take them to `counts`. For
+    a Discrete prior (target None) the positions are the atoms, and their log weights include the prior. `precision` is
     that of the prior that positions are draws of: 1, but within a search. `num_searched` is the number of answers at
     the last search, 0 if there was none. `started` is a rejuvenation that is under way; positions stay as they are
     until it is installed.
@@ -155,10 +155,15 @@ class Particles:
         """Parameters `[N, D]`."""
         return self.positions if self.target is None else self.target.parameters(self.positions)
 
+    @property
+    def expert_parameters(self) -> FloatArray:
+        """Unknown parameters of the expert `[N, E]`."""
+        return expert_parameters_at(self.problem, self.positions)
+
     @cached_property
     def surprise(self) -> Surprise:
         """How improbable the answers are under these particles."""
-        return surprise_of(self.problem, self.counts, self.theta, self.values, self.weights)
+        return surprise_of(self.problem, self.counts, self.theta, self.values, self.weights, self.expert_parameters)
 
     @property
     def log_evidence(self) -> float:
@@ -169,6 +174,11 @@ class Particles:
     def weights(self) -> FloatArray:
         """Normalised weights `[N]`."""
         return normalised(self.log_weights)
+
+
+def expert_parameters_at(problem: Problem, positions: FloatArray) -> FloatArray:
+    """Return the unknown parameters of the expert `[N, E]` at positions `[N, D + E]`."""
+    return problem.expert_space.natural(problem.split(positions)[1])
 
 
 def concatenated(arrays: tuple[AnyArray, ...], size: int) -> list[AnyArray]:

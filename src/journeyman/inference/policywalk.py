@@ -16,10 +16,12 @@ from collections.abc import Callable
 from journeyman.checks import one_of
 from journeyman.inference.chains import Chains, chain_settings, hmc_chains, posterior_of, thinned
 from journeyman.inference.general import make_target
+from journeyman.inference.likelihood import is_soft
 from journeyman.inference.nuts import nuts_chains
-from journeyman.inference.posterior import Posterior
-from journeyman.mdp import solve_batch
+from journeyman.inference.posterior import Posterior, expert_fields
+from journeyman.inference.target import solved_at
 from journeyman.problem import Problem
+from journeyman.rewards.agreement import trusted_affine_map
 from journeyman.threads import resolve_num_threads
 from journeyman.types import IntArray
 
@@ -29,6 +31,11 @@ SAMPLERS: dict[str, Callable[..., Chains]] = {"nuts": nuts_chains, "hmc": hmc_ch
 def refusal(problem: Problem) -> str | None:
     """Return why chains cannot do a problem, or None if they can."""
     if not problem.prior.is_discrete:
+        if is_soft(problem) and trusted_affine_map(problem.prior) is None:
+            return (
+                f"policywalk needs a Normal, Uniform or MultivariateNormal prior for an expert with soft values, got "
+                f'{type(problem.prior).__name__}. Use one of these, or values = "optimal".'
+            )
         return None
     return (
         f"policywalk needs a continuous prior, got {type(problem.prior).__name__}: there is no gradient to follow. "
@@ -75,7 +82,8 @@ def infer_policywalk(
     target = make_target(problem, counts)
     chains = SAMPLERS[sampler](target, settings, seed=seed, num_threads=threads, progress=progress)
     chains = thinned(chains, settings.thin)
-    theta = target.parameters(chains.positions).reshape(-1, target.dimension)
+    positions = chains.positions.reshape(-1, target.dimension)
     # Not the values that chains tracked: rounding adds up in these, and ties are told apart at 1e-9.
-    solution = solve_batch(problem.mdp, problem.reward_model.reward(theta), num_threads=threads)
-    return posterior_of(chains, problem, counts, theta, solution.values, "policywalk", begin)
+    values = solved_at(target, positions, threads)[0]
+    fields = expert_fields(problem, positions, values, threads)
+    return posterior_of(chains, problem, counts, target.parameters(positions), fields, "policywalk", begin)

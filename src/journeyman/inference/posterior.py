@@ -14,11 +14,21 @@ from numpy.typing import ArrayLike
 
 from journeyman.checks import share
 from journeyman.errors import InputError
+from journeyman.experts import ExpertModel, known_beta
 from journeyman.inference.diagnostics import Diagnostics
+from journeyman.inference.likelihood import (
+    acted_on,
+    is_soft,
+    log_likelihoods,
+    log_policies,
+    no_parameters,
+    policy_slopes,
+)
 from journeyman.inference.weights import systematic_resample
-from journeyman.mdp import Solution, solve
+from journeyman.mdp import Solution, solve, solve_batch
 from journeyman.mdp.accuracy import Accuracy, accuracy_of
 from journeyman.problem import Problem
+from journeyman.rewards import continuous
 from journeyman.rewards.discrete import weighted_quantile as weighted_quantile
 from journeyman.types import BoolArray, FloatArray, IntArray
 
@@ -34,7 +44,8 @@ class Posterior:
     problem
         What was known before.
     counts
-        `[S, A]` demonstrated actions it is conditioned on.
+        `[S, A]` demonstrated actions it is conditioned on. Where annotators have parameters of their own give them
+        `[G, S, A]`: `counts` then is their sum, and `answers` what was given.
     theta
         `[M, D]` parameters of the samples.
     weights
@@ -54,6 +65,10 @@ class Posterior:
     groups
         `[M]` number of the chain, ancestor or shift of a net that each sample comes from, where their order does not
         tell; None where it does, or where nothing is known.
+    expert_parameters
+        `[M, E]` what is not known of the expert, in the order of `problem.expert_space.names`; E is mostly 0.
+    expert_values
+        `[M, G, S]` soft values that each annotator acts on, where the expert does; else None.
     """
 
     problem: Problem
@@ -67,6 +82,31 @@ class Posterior:
     chains: tuple[int, int] | None = None
     sample_stats: dict[str, Any] = field(default_factory=dict)
     groups: IntArray | None = None
+    expert_parameters: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    expert_values: FloatArray | None = None
+    annotator_counts: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        """Fill in the parameters of an expert that has none, and take counts by annotator apart."""
+        if self.expert_parameters.size == 0:
+            object.__setattr__(self, "expert_parameters", no_parameters(len(self.weights)))
+        if self.counts.ndim == 3:
+            object.__setattr__(self, "annotator_counts", self.counts)
+            object.__setattr__(self, "counts", self.counts.sum(axis=0))
+
+    @property
+    def answers(self) -> IntArray:
+        """Counts as the likelihood takes them: `[S, A]`, or `[G, S, A]` where annotators have own parameters."""
+        return self.counts if self.annotator_counts is None else self.annotator_counts
+
+    @property
+    def acted_values(self) -> FloatArray:
+        """Values that the expert acts on: `[M, S]` optimal ones, or `[M, G, S]` soft ones."""
+        return self.values if self.expert_values is None else self.expert_values
+
+    def log_likelihoods(self) -> FloatArray:
+        """Return the log likelihood of the answers under each sample, `[M]`."""
+        return log_likelihoods(self.problem, self.answers, self.rewards, self.acted_values, self.expert_parameters)
 
     @property
     def num_samples(self) -> int:
@@ -127,12 +167,13 @@ class Posterior:
 
         Holds them all at once: for many states go through `q_chunks`.
         """
+        return self._q_of(self.values, states)
+
+    def _q_of(self, values: FloatArray, states: ArrayLike | None) -> FloatArray:
         mdp = self.problem.mdp
         chosen = np.arange(mdp.num_states) if states is None else mdp.state_indices(states)
         rows = (chosen[:, None] * mdp.num_actions + np.arange(mdp.num_actions)).ravel()
-        expected = (mdp.transition_matrix[rows] @ self.values.T).T.reshape(
-            self.num_samples, chosen.size, mdp.num_actions
-        )
+        expected = (mdp.transition_matrix[rows] @ values.T).T.reshape(self.num_samples, chosen.size, mdp.num_actions)
         model = self.problem.reward_model
         paying = chosen if model.is_state_only else rows  # rewards of these states only: memory stays bounded
         flat = (model.features[paying] @ self.theta.T).T + model.offset[paying]
@@ -141,20 +182,65 @@ class Posterior:
 
     def q_chunks(self) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield (states, Q of these states), a chunk of states at a time."""
+        for states in self.state_chunks():
+            yield states, self.q(states)
+
+    def state_chunks(self) -> Iterator[IntArray]:
+        """Yield all states, a few at a time: as many as arrays `[M, states, A]` may have."""
         mdp = self.problem.mdp
         size = max(1, CHUNK_ENTRIES // (self.num_samples * mdp.num_actions))
         for start in range(0, mdp.num_states, size):
-            states = np.arange(start, min(start + size, mdp.num_states))
-            yield states, self.q(states)
+            yield np.arange(start, min(start + size, mdp.num_states))
+
+    def log_policies(self, states: ArrayLike | None = None, annotator: str | None = None) -> FloatArray:
+        """Return the log chance of each action under each sample `[M, len(states), A]`.
+
+        Each sample has its own parameters of the expert. Where annotators have parameters of their own, and it is not
+        said who will answer, it may be any of them: their chances are averaged, with equal weights.
+        """
+        space = self.problem.expert_space
+        groups = range(space.num_groups) if annotator is None else [space.group_of(annotator)]
+        q = self.q(states) if self.expert_values is None else None
+        total: FloatArray | None = None
+        for group in groups:
+            if self.expert_values is not None:
+                q = self._q_of(self.expert_values[:, group], states)
+            assert q is not None
+            found = log_policies(self.problem, q, self.expert_parameters, group)
+            total = found if total is None else np.logaddexp(total, found)
+        assert total is not None
+        return total if len(groups) == 1 else total - np.log(len(groups))
+
+    def answer_slopes(self, states: IntArray) -> FloatArray:
+        """Return how much the log likelihood of the answers in each state changes per unit of Q, `[M, len(states)]`.
+
+        That is the sum over actions of the sizes of its slopes, and over annotators.
+        """
+        counts = self.answers.reshape(-1, *self.counts.shape)
+        total = np.zeros((self.num_samples, len(states)))
+        for group, answers in enumerate(counts):
+            q = self.q(states) if self.expert_values is None else self._q_of(self.expert_values[:, group], states)
+            gradient = np.broadcast_to(answers[states].astype(float), q.shape)
+            total += np.abs(policy_slopes(self.problem, q, gradient, self.expert_parameters, group)).sum(axis=2)
+        return total
 
     def expert_policies(self, states: ArrayLike | None = None) -> FloatArray:
         """Return each sample's expert policy `[M, len(states), A]`."""
-        return np.asarray(np.exp(self.problem.expert.log_policy(self.q(states))))
+        return np.asarray(np.exp(self.log_policies(states)))
 
-    def predictive_policy(self) -> FloatArray:
-        """Return the chance of each expert action `[S, A]`, averaged over the posterior."""
-        parts = [self.mean(np.exp(self.problem.expert.log_policy(q))) for _, q in self.q_chunks()]
+    def predictive_policy(self, annotator: str | None = None) -> FloatArray:
+        """Return the chance of each expert action `[S, A]`, averaged over the posterior; of one annotator if named."""
+        parts = [self.mean(np.exp(self.log_policies(states, annotator))) for states in self.state_chunks()]
         return np.concatenate(parts)
+
+    def expert_at(self, sample: int, annotator: str | None = None) -> ExpertModel:
+        """Return the expert of one sample, with nothing unknown; of the first annotator, unless one is named."""
+        space = self.problem.expert_space
+        if space.size == 0:
+            return self.problem.expert
+        group = 0 if annotator is None else space.group_of(annotator)
+        own = space.of_group(self.expert_parameters[sample : sample + 1], group)[0]
+        return self.problem.expert.with_parameters(own)  # type: ignore[attr-defined, no-any-return]
 
     @cached_property
     def mean_solution(self) -> Solution:
@@ -210,7 +296,7 @@ class Posterior:
         chosen = systematic_resample(rng, self.weights, size)
         return Posterior(
             problem=self.problem,
-            counts=self.counts,
+            counts=self.answers,
             theta=self.theta[chosen],
             weights=np.full(size, 1.0 / size),
             values=self.values[chosen],
@@ -218,6 +304,8 @@ class Posterior:
             diagnostics=self.diagnostics,
             log_evidence=self.log_evidence,
             groups=None if self.origins is None else self.origins[chosen],
+            expert_parameters=self.expert_parameters[chosen],
+            expert_values=None if self.expert_values is None else self.expert_values[chosen],
         )
 
     def to_arviz(self, **options: Any) -> Any:
@@ -240,12 +328,39 @@ def pooled_chains(runs: Sequence[Posterior]) -> Posterior:
         theta=np.concatenate([run.theta for run in runs]),
         weights=np.full(num_samples, 1.0 / num_samples),
         values=np.concatenate([run.values for run in runs]),
+        expert_parameters=np.concatenate([run.expert_parameters for run in runs]),
+        expert_values=(None if first.expert_values is None else np.concatenate([run.acted_values for run in runs])),
         chains=(len(runs) * first.chains[0], first.chains[1]),
         sample_stats={},
         diagnostics=replace(
             first.diagnostics, warnings=tuple(dict.fromkeys(warning for run in runs for warning in run.warnings))
         ),
     )
+
+
+def expert_fields(
+    problem: Problem, positions: FloatArray, values: FloatArray, num_threads: int | None = None
+) -> dict[str, Any]:
+    """Return the fields of a Posterior that positions `[M, D + E]` and the values that experts act on there give.
+
+    Those are optimal values `[M, S]`, or soft ones `[M, G * S]`: then the optimal ones are solved for. The positions of
+    a Discrete prior are its atoms.
+    """
+    if known_beta(problem.expert) is not None:
+        return {"values": values}
+    of_reward, of_expert = problem.split(positions)
+    theta = of_reward if problem.prior.is_discrete else continuous(problem.prior).from_unconstrained(of_reward)
+    return solved_fields(problem, theta, problem.expert_space.natural(of_expert), values, num_threads)
+
+
+def solved_fields(
+    problem: Problem, theta: FloatArray, parameters: FloatArray, values: FloatArray, num_threads: int | None = None
+) -> dict[str, Any]:
+    """Return the same, from theta `[M, D]` and parameters of the expert `[M, E]`."""
+    if not is_soft(problem):
+        return {"values": values, "expert_parameters": parameters}
+    optimal = solve_batch(problem.mdp, problem.reward_model.reward(theta), num_threads=num_threads).values
+    return {"values": optimal, "expert_parameters": parameters, "expert_values": acted_on(problem, values)}
 
 
 def checked_posterior(posterior: Any) -> Posterior:

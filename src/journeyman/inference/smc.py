@@ -34,11 +34,13 @@ import numpy as np
 
 from journeyman.checks import check_options, whole_number
 from journeyman.demonstrations import Demonstration
-from journeyman.errors import InferenceError, InputError
+from journeyman.errors import InferenceError, InputError, UnsupportedError
 from journeyman.inference.diagnostics import Diagnostics, least_particle_ess, smc_warnings, surprise_warnings
 from journeyman.inference.general import make_target
+from journeyman.inference.likelihood import expert_values, is_soft, no_parameters
 from journeyman.inference.particles import Moved, Moves, Particles, SMCSettings, Started, move, rejuvenated, settle
-from journeyman.inference.posterior import Posterior
+from journeyman.inference.posterior import Posterior, expert_fields
+from journeyman.inference.target import solved_at
 from journeyman.inference.weights import effective_size
 from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
@@ -74,6 +76,16 @@ class Snapshot(NamedTuple):
     arrays: dict[str, AnyArray]
 
 
+def refusal(problem: Problem) -> str | None:
+    """Return why particles cannot do a problem, or None if they can."""
+    if not problem.prior.is_discrete or problem.expert_space.size == 0:
+        return None
+    return (
+        f"a {type(problem.prior).__name__} prior of the reward needs an expert whose all is known, got unknown "
+        f"{', '.join(problem.expert_space.names)}. Give these as numbers, or use a continuous prior."
+    )
+
+
 def infer_smc(
     problem: Problem,
     counts: IntArray,
@@ -97,7 +109,10 @@ def start(problem: Problem, *, seed: int = 0, num_threads: int | None = None, **
     whole_number(seed, "seed", 0, "Use another one.")
     check_options(settings, [field.name for field in fields(SMCSettings)], "smc")
     chosen = SMCSettings(**settings)  # type: ignore[arg-type]
-    zeros = np.zeros((problem.mdp.num_states, problem.mdp.num_actions))
+    reason = refusal(problem)
+    if reason is not None:
+        raise UnsupportedError(reason)
+    zeros = np.zeros(problem.counts_shape)
     target = None
     if has_atoms(problem.prior):
         positions, log_weights, values, policies = _atoms(problem, problem.prior, num_threads)
@@ -106,9 +121,7 @@ def start(problem: Problem, *, seed: int = 0, num_threads: int | None = None, **
         target = make_target(problem)
         rng = np.random.default_rng([seed, 0])
         positions = rng.standard_normal((chosen.num_particles, target.dimension))
-        rewards = problem.reward_model.reward(target.parameters(positions))
-        solution = solve_batch(problem.mdp, rewards, num_threads=num_threads)
-        values, policies = solution.values, solution.policy
+        values, policies = solved_at(target, positions, num_threads)
         log_weights = np.zeros(chosen.num_particles)
         moves = Moves(0.1, 10.0, distinct_ancestors=chosen.num_particles)
     return Particles(
@@ -121,9 +134,12 @@ def _atoms(
     problem: Problem, prior: DiscretePrior, num_threads: int | None
 ) -> tuple[FloatArray, FloatArray, FloatArray, AnyArray]:
     check_atoms(prior)
-    solution = solve_batch(problem.mdp, problem.reward_model.reward(prior.atoms), num_threads=num_threads)
-    log_weights = np.log(prior.weights * len(prior.atoms))
-    return prior.atoms, log_weights, solution.values, solution.policy
+    rewards, log_weights = problem.reward_model.reward(prior.atoms), np.log(prior.weights * len(prior.atoms))
+    solution = solve_batch(problem.mdp, rewards, num_threads=num_threads)
+    values = solution.values
+    if is_soft(problem):
+        values = expert_values(problem, rewards, no_parameters(len(rewards)), num_threads=num_threads)[:, 0]
+    return prior.atoms, log_weights, values, solution.policy
 
 
 def update(
@@ -139,7 +155,7 @@ def remove(
     """Take demonstrations out again, by reverse reweighting, and by moves where that leaves too few particles."""
     counts = particles.counts - particles.problem.counts(demonstrations)
     if (counts < 0).any():
-        s, a = (int(i) for i in np.argwhere(counts < 0)[0])
+        s, a = (int(i) for i in np.argwhere(counts < 0)[0][-2:])
         raise InputError(f"only demonstrations that were added can be removed, got action {a} in state {s} too often.")
     return advance(particles, counts, num_threads=num_threads)
 
@@ -312,14 +328,13 @@ def search(particles: Particles, *, num_threads: int | None = None) -> Particles
     The prior N(0, I / tau) of the start lacks the factor tau^(D / 2) of N(0, I), which the log evidence begins with.
     """
     num_threads = resolve_num_threads(num_threads)
-    target, problem, usual = particles.target, particles.problem, particles.settings
+    target, usual = particles.target, particles.settings
     assert target is not None
     affordable = min(SEARCH_FACTOR * usual.num_particles, SEARCH_ENTRIES // target.dimension)
     num_particles = max(usual.num_particles, affordable)  # fewer would be no search
     rng = np.random.default_rng([particles.seed, particles.num_stages])
     positions = rng.standard_normal((num_particles, target.dimension)) / np.sqrt(WIDE_PRECISION)
-    rewards = problem.reward_model.reward(target.parameters(positions))
-    solution = solve_batch(problem.mdp, rewards, num_threads=num_threads)
+    values, policies = solved_at(target, positions, num_threads)
     zeros = np.zeros_like(particles.counts)
     wide = replace(
         particles,
@@ -327,8 +342,8 @@ def search(particles: Particles, *, num_threads: int | None = None) -> Particles
         settings=replace(usual, num_particles=num_particles),
         num_stages=particles.num_stages + 1,
         positions=positions,
-        values=solution.values,
-        policies=solution.policy,
+        values=values,
+        policies=policies,
         moved_counts=zeros,
         counts=zeros,
         log_weights=np.zeros(num_particles),
@@ -437,7 +452,7 @@ def from_snapshot(problem: Problem, snapshot: Snapshot, *, seed: int = 0, **sett
     """Return the particles that a snapshot holds."""
     arrays: dict[str, Any] = {name: np.ascontiguousarray(snapshot.arrays[name]) for name in SNAPSHOT_ARRAYS}
     num_states = problem.mdp.num_states
-    if arrays["values"].shape[1:] != (num_states,):
+    if arrays["values"].shape[1:] != (num_states * (problem.expert_space.num_groups if is_soft(problem) else 1),):
         raise InputError(
             f"a snapshot must belong to its problem of {num_states} states, got values of shape "
             f"{arrays['values'].shape}. Restore without it: snapshot=None."
@@ -503,7 +518,7 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
             counts=np.rint(particles.counts).astype(np.int64),
             theta=target.parameters(positions.reshape(size, -1)),
             weights=np.full(size, 1.0 / size),
-            values=values.reshape(size, -1),
+            **expert_fields(particles.problem, positions.reshape(size, -1), values.reshape(size, -1), num_threads),
             method="smc",
             diagnostics=Diagnostics(
                 seconds=time.perf_counter() - begin,
@@ -547,7 +562,7 @@ def posterior_of(particles: Particles) -> Posterior:
         counts=np.rint(particles.counts).astype(np.int64),
         theta=particles.theta,
         weights=particles.weights,
-        values=particles.values,
+        **expert_fields(particles.problem, particles.positions, particles.values),
         method="smc",
         diagnostics=diagnostics,
         log_evidence=particles.log_evidence,

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from journeyman.inference.likelihood import log_policies, no_parameters
 from journeyman.problem import Problem
 from journeyman.types import AnyArray, FloatArray
 
@@ -70,28 +71,44 @@ def _times(log_gain: float) -> str:
 
 
 def surprise_of(
-    problem: Problem, counts: AnyArray, theta: FloatArray, values: FloatArray, weights: FloatArray
+    problem: Problem,
+    counts: AnyArray,
+    theta: FloatArray,
+    values: FloatArray,
+    weights: FloatArray,
+    parameters: FloatArray | None = None,
 ) -> Surprise:
     """Return how surprising answers are under weighted samples.
 
     Parameters
     ----------
     counts
-        `[S, A]` demonstrated actions.
+        `[S, A]` demonstrated actions, with annotators `[G, S, A]`.
     theta, values, weights
-        `[M, D]` parameters, `[M, S]` optimal values and `[M]` weights, which sum to one.
+        `[M, D]` parameters, `[M, S]` values that the expert acts on and `[M]` weights, which sum to one. Soft values
+        are `[M, G * S]`.
+    parameters
+        Unknown parameters of the expert `[M, E]`, if it has any.
 
     Returns
     -------
     Medians over 256 evenly spaced draws from the samples; nothing is random. No answers are no surprise.
     """
-    states = np.flatnonzero(counts.sum(axis=1) > 0)
+    by_group = counts.reshape(-1, *counts.shape[-2:])
+    groups, states = np.nonzero(by_group.sum(axis=2) > 0)
     if states.size == 0:
         return Surprise(0, 0.0, 0.0)
+    parameters = no_parameters(len(theta)) if parameters is None else parameters
     spaced = (np.arange(NUM_DRAWS) + 0.5) / NUM_DRAWS
     chosen = np.minimum(np.searchsorted(np.cumsum(weights), spaced), len(weights) - 1)
-    log_policy = _log_policies(problem, states, theta[chosen], values[chosen])
-    answers, available = counts[states].astype(np.float64), problem.mdp.available[states]
+    parts = []
+    for group in np.unique(groups).tolist():
+        own = values[chosen].reshape(len(chosen), -1, problem.mdp.num_states)
+        acted_on = own[:, min(group, own.shape[1] - 1)]
+        q = _action_values(problem, states[groups == group], theta[chosen], acted_on)
+        parts.append(np.maximum(log_policies(problem, q, parameters[chosen], group), -LARGEST_LOG))
+    log_policy = np.concatenate(parts, axis=1)
+    answers, available = by_group[groups, states].astype(np.float64), problem.mdp.available[states]
     return Surprise(
         num_answers=int(np.rint(answers.sum())),
         z=float(np.median(standardised(log_policy, answers))),
@@ -99,15 +116,14 @@ def surprise_of(
     )
 
 
-def _log_policies(problem: Problem, states: AnyArray, theta: FloatArray, values: FloatArray) -> FloatArray:
-    """Return log pi `[M, K, A]` in K states; large and negative, but a number, where an action has no chance."""
+def _action_values(problem: Problem, states: AnyArray, theta: FloatArray, values: FloatArray) -> FloatArray:
+    """Return action values `[M, K, A]` in K states."""
     mdp, model = problem.mdp, problem.reward_model
     rows = (states[:, None] * mdp.num_actions + np.arange(mdp.num_actions)).ravel()
     expected = (mdp.transition_matrix[rows] @ values.T).T.reshape(len(values), states.size, mdp.num_actions)
     rewards = model.reward(theta)
     paid = rewards[:, states, None] if rewards.ndim == 2 else rewards[:, states]
-    q = np.where(mdp.available[states], paid + mdp.discount * expected, -np.inf)
-    return np.maximum(problem.expert.log_policy(q), -LARGEST_LOG)
+    return np.where(mdp.available[states], paid + mdp.discount * expected, -np.inf)
 
 
 def standardised(log_policy: FloatArray, answers: FloatArray) -> FloatArray:

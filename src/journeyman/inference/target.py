@@ -17,9 +17,10 @@ from scipy import sparse
 from journeyman.checks import one_of
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, UnsupportedError
-from journeyman.experts import Boltzmann
+from journeyman.experts import known_beta
 from journeyman.inference import kernels
 from journeyman.inference.kernels import Data, Model, Work
+from journeyman.inference.likelihood import expert_values, is_soft
 from journeyman.mdp import solve_batch
 from journeyman.mdp.ordering import SparseRows, shared_rows
 from journeyman.problem import Problem
@@ -67,36 +68,45 @@ class Target:
     def __init__(
         self, problem: Problem, counts: ArrayLike | Iterable[Demonstration] | None = None, *, engine: str = "auto"
     ) -> None:
+        self._set_engine(problem, engine)
+        self.problem = problem
+        if known_beta(problem.expert) is None:
+            raise UnsupportedError(_not_compiled(problem))
+        self.model: Any = model_of(problem, known_map(problem), problem.beta)
+        self.data: Any = self._grouped(counts)
+
+    def _set_engine(self, problem: Problem, engine: str) -> None:
         one_of(engine, ENGINES, "engine", "Leave it out for 'auto'.")
         self.is_dense = engine == "dense" or (engine == "auto" and problem.mdp.num_states <= MAX_DENSE_STATES)
-        self.problem = problem
-        self.model = model_of(problem, _known_map(problem))
-        self.data = data_of(problem, counts)
+
+    def _grouped(self, counts: Any, *, is_change: bool = False) -> Any:
+        """Return the data as kernels take them."""
+        return data_of(self.problem, counts, is_change=is_change)[0]
 
     @property
     def dimension(self) -> int:
-        """Number of parameters D."""
-        return self.problem.reward_model.num_parameters
+        """Number of coordinates of a point: D of the reward, and those of the expert."""
+        return self.problem.num_unknowns
 
     @cached_property
     def gradient_fn(self) -> kernels.GradientFunction:
         """Log density and gradient at a point, compiled, as kernels take it."""
-        name, point = "dense_gradient" if self.is_dense else "sparse_gradient", np.empty(self.dimension)
-        return kernels.gradient_function(name, self.model, self.data, self.new_work(), point, point)
+        kernel, point = kernels.dense_gradient if self.is_dense else kernels.sparse_gradient, np.empty(self.dimension)
+        return kernels.gradient_function(kernel, self.model, self.data, self.new_work(), point, point)
 
     def with_counts(self, counts: ArrayLike | Iterable[Demonstration], *, is_change: bool = False) -> "Target":
         """Return the target of the same problem with other data; nothing else is computed again.
 
         A change of counts may be negative where something was removed; only `log_likelihood` makes sense then.
         """
-        other = object.__new__(Target)
+        other = object.__new__(type(self))
         other.problem, other.model, other.is_dense = self.problem, self.model, self.is_dense
-        other.data = data_of(self.problem, counts, is_change=is_change)
+        other.data = self._grouped(counts, is_change=is_change)
         return other
 
     def with_precision(self, precision: float) -> "Target":
         """Return the target with the prior N(0, I / precision) instead of N(0, I), and the same data."""
-        other = object.__new__(Target)
+        other = object.__new__(type(self))
         other.problem, other.data, other.is_dense = self.problem, self.data, self.is_dense
         other.model = self.model._replace(precision=float(precision))
         return other
@@ -114,8 +124,8 @@ class Target:
             g_reward=np.zeros(self.model.offset.size),
             reward=np.zeros(self.model.offset.size),
             scratch=np.zeros(num_states),
-            u=np.zeros(self.dimension),
-            slope=np.zeros(self.dimension),
+            u=np.zeros(self.problem.reward_model.num_parameters),
+            slope=np.zeros(self.problem.reward_model.num_parameters),
             q=np.zeros(num_states * num_actions),
             action_values=np.zeros(num_states * num_actions),
             num_updates=np.array([-1, 0, 0]),
@@ -143,9 +153,7 @@ class Target:
         positions = np.ascontiguousarray(positions, dtype=np.float64)
         num_points = len(positions)
         if start is None:
-            rewards = self.problem.reward_model.reward(self.parameters(positions))
-            solution = solve_batch(self.problem.mdp, rewards, num_threads=num_threads)
-            values, policies = solution.values, solution.policy
+            values, policies = solved_at(self, positions, num_threads)
         else:
             values, policies = start[0].copy(), start[1].copy()
         log_density, gradient = np.empty(num_points), np.empty((num_points, self.dimension))
@@ -169,7 +177,7 @@ class Target:
 
     def parameters(self, z: ArrayLike) -> FloatArray:
         """Return theta for points z."""
-        return continuous(self.problem.prior).from_unconstrained(z)
+        return continuous(self.problem.prior).from_unconstrained(self.problem.split(z)[0])
 
     def move_chains(
         self,
@@ -223,18 +231,39 @@ def log_normaliser(dimension: int, precision: float) -> float:
     return constant if precision == 1.0 else constant + 0.5 * dimension * float(np.log(precision))
 
 
-def _known_map(problem: Problem) -> AffineMap:
-    """Return the prior's map, if compiled code knows it and the expert."""
+def solved_at(target: Any, positions: FloatArray, num_threads: int | None) -> tuple[FloatArray, IntArray]:
+    """Return the values that the expert acts on at points `[N, D + E]`, and optimal policies.
+
+    Values are `[N, S]`, but soft ones `[N, G * S]`, those of each annotator one after the other; policies are then
+    zeros of that shape, since nothing needs them.
+    """
+    problem, space = target.problem, target.problem.expert_space
+    rewards = problem.reward_model.reward(target.parameters(positions))
+    if not is_soft(problem):
+        solution = solve_batch(problem.mdp, rewards, num_threads=num_threads)
+        return solution.values, solution.policy
+    parameters = space.natural(problem.split(positions)[1])
+    values = expert_values(problem, rewards, parameters, num_threads=num_threads)
+    flat = values.reshape(len(values), -1)
+    return flat, np.zeros(flat.shape, dtype=np.int64)
+
+
+def known_map(problem: Problem) -> AffineMap:
+    """Return the prior's map, if compiled code knows it."""
     affine = trusted_affine_map(problem.prior)
-    if affine is None or type(problem.expert) is not Boltzmann:
-        raise UnsupportedError(
-            "a compiled target must have a prior with an affine map and a Boltzmann expert, got "
-            f"{type(problem.prior).__name__} and {type(problem.expert).__name__}. Use make_target(problem)."
-        )
+    if affine is None:
+        raise UnsupportedError(_not_compiled(problem))
     return affine
 
 
-def model_of(problem: Problem, affine: AffineMap) -> Model:
+def _not_compiled(problem: Problem) -> str:
+    return (
+        "a compiled target must have a prior with an affine map and a Boltzmann expert, got "
+        f"{type(problem.prior).__name__} and {type(problem.expert).__name__}. Use make_target(problem)."
+    )
+
+
+def model_of(problem: Problem, affine: AffineMap, beta: float) -> Model:
     """Gather what kernels need; location and scale of the prior go into the features."""
     mdp, reward_model = problem.mdp, problem.reward_model
     matrix: Any = affine.matrix if affine.matrix.ndim == 2 else sparse.diags_array(affine.matrix)
@@ -252,7 +281,7 @@ def model_of(problem: Problem, affine: AffineMap) -> Model:
         feature_columns=features.indices.astype(np.int64),
         feature_values=features.data.astype(np.float64),
         offset=reward_model.offset + reward_model.features @ affine.location,
-        beta=float(problem.beta),
+        beta=float(beta),
         is_state_only=reward_model.is_state_only,
         is_uniform=affine.is_uniform,
         precision=1.0,
@@ -268,21 +297,27 @@ def first_entries(extra: SparseRows, shape: tuple[int, ...]) -> tuple[AnyArray, 
     return next_states.reshape(shape).T.ravel(), weights.reshape(shape).T.ravel(), np.flatnonzero(sizes > 1)
 
 
-def data_of(problem: Problem, counts: ArrayLike | Iterable[Demonstration] | None, *, is_change: bool = False) -> Data:
-    """Return the states with data; counts may be fractional, and only a change of counts may be negative."""
-    num_states, num_actions = problem.mdp.num_states, problem.mdp.num_actions
+def data_of(
+    problem: Problem, counts: ArrayLike | Iterable[Demonstration] | None, *, is_change: bool = False
+) -> tuple[Data, IntArray]:
+    """Return the states with data, annotator after annotator, and how many there are of each, `[G]`.
+
+    Counts may be fractional, and only a change of counts may be negative.
+    """
+    shape = problem.counts_shape
     if counts is None:
-        counts = np.zeros((num_states, num_actions))
+        counts = np.zeros(shape)
     array = counts if isinstance(counts, np.ndarray) else problem.counts(counts)  # type: ignore[arg-type]
-    if array.shape != (num_states, num_actions):
-        raise InputError(f"counts must have shape {(num_states, num_actions)}, got {array.shape}.")
+    if array.shape != shape:
+        raise InputError(f"counts must have shape {shape}, got {array.shape}.")
     bad = ~np.isfinite(array) | ((array < 0) & (not is_change)) | ((array != 0) & ~problem.mdp.available)
     if bad.any():
-        s, a = (int(i) for i in np.argwhere(bad)[0])
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InputError(
             "counts must be finite, at least 0, and 0 for actions that do not exist, "
-            f"got {array[s, a]} at state {s}, action {a}."
+            f"got {array[place]} at state {place[-2]}, action {place[-1]}."
         )
-    states = np.flatnonzero((array != 0).any(axis=1))
-    chosen = np.ascontiguousarray(array[states], dtype=np.float64)
-    return Data(states, chosen, chosen.sum(axis=1))
+    groups, states = np.nonzero((array.reshape(-1, *shape[-2:]) != 0).any(axis=2))
+    chosen = np.ascontiguousarray(array.reshape(-1, *shape[-2:])[groups, states], dtype=np.float64)
+    sizes = np.bincount(groups, minlength=problem.expert_space.num_groups)
+    return Data(states, chosen, chosen.sum(axis=1)), sizes

@@ -195,6 +195,11 @@ def refusal(problem: Problem) -> str | None:
         )
     if type(problem.expert) is not Boltzmann:
         return f"variational needs a Boltzmann expert, got {type(problem.expert).__name__}. Use 'smc'."
+    if not problem.expert.is_plain:
+        return (
+            "variational needs a Boltzmann expert with a known beta, no lapse and optimal values, got one of whom "
+            f"{problem.expert.extras()}. Use 'smc'."
+        )
     return None
 
 

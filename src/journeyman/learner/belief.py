@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from journeyman.demonstrations import Demonstration, action_counts
+from journeyman.demonstrations import Demonstration
 from journeyman.inference import Snapshot, infer
 from journeyman.inference.methods import Incremental, checked_posterior
 from journeyman.inference.posterior import Posterior
@@ -71,7 +71,7 @@ def updated_belief(
     if incremental is None:
         return inferred_belief(problem, settings, event_number, demonstrations, num_threads)
     assert belief is not None
-    counts = action_counts(demonstrations, problem.mdp.num_states, problem.mdp.num_actions)  # checked when they came
+    counts = problem.tally(demonstrations)  # checked when they came
     state = incremental.advance_fn(belief.state, counts, num_threads=num_threads)
     return _kept_belief(settings, incremental, event_number, state)
 

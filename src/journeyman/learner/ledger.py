@@ -100,8 +100,9 @@ def tell_event(
                 "Make one of its steps."
             )
         answer = Demonstration.annotation(asked.state, action_index(ledger.problem.mdp, answer))
-    _check_answer(ledger.problem, asked, answer)
-    signed = _signed(replace(answer, query_id=asked.id), annotator, timestamp)
+    signed = _signed(answer, annotator, timestamp)
+    _check_answer(ledger.problem, asked, signed)
+    signed = replace(signed, query_id=asked.id)
     return ledger.next_event("tell", {"query": asked.id, "demonstration": signed.to_record()})
 
 
@@ -112,8 +113,9 @@ def attach_event(
     listed = as_demonstrations(demonstrations)
     if not listed:
         raise InputError("attached data must be at least one demonstration, got none. Give one, or a list of them.")
-    ledger.problem.counts(listed)
-    records = [_signed(item, annotator, None).to_record() for item in listed]
+    signed = [_signed(item, annotator, None) for item in listed]
+    ledger.problem.counts(signed)
+    records = [item.to_record() for item in signed]
     return ledger.next_event("attach", {"demonstrations": records})
 
 

@@ -204,7 +204,13 @@ def forecast_answers(
         for run in range(num_runs):
             sample = int(rng.choice(posterior.num_samples, p=posterior.weights))
             reward = problem.reward_model.reward(posterior.theta[sample])
-            expert = SimulatedExpert(problem.mdp, reward, problem.expert, seed=int(rng.integers(2**31)))
+            expert = SimulatedExpert(
+                problem.mdp,
+                reward,
+                problem.expert,
+                seed=int(rng.integers(2**31)),
+                parameters=posterior.expert_parameters[sample],
+            )
             learner = copy_fn(int(rng.integers(2**31)))
             runs.append(_answers_needed(learner, expert, limit))
             report((run + 1) / num_runs)

@@ -19,6 +19,9 @@ kernel = njit(cache=CACHE, nogil=True, fastmath=FAST, no_cfunc_wrapper=True)
 SLACK = 1e-13  # relative rounding that no change of a policy is made for
 TIE = 32 * 2.0**-52  # relative error of Q per step, within which actions count as equally good
 LARGEST_TIE = 1e-9
+MAX_SOFT_STEPS = 200  # of Newton's method for soft values: mostly 3 to 8
+MAX_SOFT_SWEEPS = 10_000
+SOFT_TOLERANCE = 1e-12  # residual of soft values, relative to the largest
 CAREFUL_ITERATIONS = 50  # of a policy, after which rounding is taken to be that of the largest value: it might go on
 
 
@@ -406,3 +409,95 @@ def evaluate_by_sweeps(indptr, next_states, probabilities, rewards, values, tole
                 value += probabilities[k] * V[next_states[k]]
             residual = max(residual, abs(value - V[s]))
         residuals[m] = residual
+
+
+@helper
+def soft_backup(s, indptr, next_states, probabilities, available, terminal, discount, reward, beta, V, policy):
+    """Return log(sum of exp(beta Q(s, a))) / beta, and set policy[s] to the softmax; where episodes end, the best Q."""
+    num_actions = available.shape[1]
+    best, best_action = -np.inf, 0
+    for a in range(num_actions):
+        if available[s, a]:
+            q = backup(s, a, indptr, next_states, probabilities, num_actions, discount, reward, V)
+            policy[s, a] = q
+            if q > best:
+                best, best_action = q, a
+    if terminal[s]:
+        for a in range(num_actions):
+            policy[s, a] = 1.0 if a == best_action else 0.0
+        return best
+    total = 0.0
+    for a in range(num_actions):
+        policy[s, a] = np.exp(beta * (policy[s, a] - best)) if available[s, a] else 0.0
+        total += policy[s, a]
+    for a in range(num_actions):
+        policy[s, a] /= total
+    return best + np.log(total) / beta
+
+
+@helper
+def soft_sweep(indptr, next_states, probabilities, discount, policy, s, residual, step):
+    """Set step[s] so that row s of (I - discount P_policy) step = residual holds; return by how much it changed."""
+    num_actions = policy.shape[1]
+    total, stay = residual[s], 0.0
+    for a in range(num_actions):
+        chance = discount * policy[s, a]
+        if chance > 0.0:
+            row = s * num_actions + a
+            for k in range(indptr[row], indptr[row + 1]):
+                if next_states[k] == s:
+                    stay += chance * probabilities[k]
+                else:
+                    total += chance * probabilities[k] * step[next_states[k]]
+    after = total / (1.0 - stay)
+    change = abs(after - step[s])
+    step[s] = after
+    return change
+
+
+@helper
+def soft_values(
+    indptr, next_states, probabilities, available, terminal, discount, reward, beta, V, policy, residual, step
+):
+    """Solve V(s) = log(sum of exp(beta Q(s, a))) / beta by Newton's method from V `[S]`; return whether it converged.
+
+    A step of it solves a linear equation with the softmax policy `[S, A]`, which is what is left in `policy`: by sweeps
+    in alternating directions, to a thousandth of the residual. `residual` and `step` `[S]` are scratch.
+    """
+    num_states = V.size
+    for _ in range(MAX_SOFT_STEPS):
+        worst, largest = 0.0, 0.0
+        for s in range(num_states):
+            value = soft_backup(
+                s, indptr, next_states, probabilities, available, terminal, discount, reward, beta, V, policy
+            )
+            residual[s] = value - V[s]
+            step[s] = residual[s]
+            worst = max(worst, abs(residual[s]))
+            largest = max(largest, abs(value))
+        if not worst > SOFT_TOLERANCE * largest:
+            return worst == worst
+        for count in range(MAX_SOFT_SWEEPS):
+            change = 0.0
+            for i in range(num_states):
+                s = i if count % 2 == 0 else num_states - 1 - i
+                change = max(
+                    change, soft_sweep(indptr, next_states, probabilities, discount, policy, s, residual, step)
+                )
+            if not change > 1e-3 * worst:
+                break
+        for s in range(num_states):
+            V[s] += step[s]
+    return False
+
+
+@kernel
+def solve_soft(indptr, next_states, probabilities, available, terminal, discount, rewards, betas, values, converged):
+    """Make `values` `[M, S]` the soft values of rewards `[M, S, R]` with `betas` `[M]`, from what they are."""
+    num_states, num_actions = available.shape
+    policy, residual, step = np.empty((num_states, num_actions)), np.empty(num_states), np.empty(num_states)
+    for m in range(values.shape[0]):
+        converged[m] = soft_values(
+            indptr, next_states, probabilities, available, terminal, discount, rewards[m], betas[m], values[m], policy,
+            residual, step,
+        )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from journeyman.checks import whole_number
+from journeyman.experts import SimulatedExpert
 from journeyman.mdp import q_values, solve_batch
 from journeyman.mdp.accuracy import accuracy_of
 from journeyman.problem import Problem, beta_of
@@ -89,14 +90,14 @@ def explain(problem: Problem, *, num_rewards: int = 200, seed: int = 0) -> Expla
     """
     mdp = problem.mdp
     size = min(whole_number(num_rewards, "num_rewards", 1), max(10, MAX_ENTRIES // (mdp.num_states * mdp.num_actions)))
-    theta = problem.prior.sample(np.random.default_rng(seed), size)
-    rewards = problem.reward_model.reward(theta)
+    rng = np.random.default_rng(seed)
+    rewards = problem.reward_model.reward(problem.prior.sample(rng, size))
     values = solve_batch(mdp, rewards).values
     q = q_values(mdp, rewards, values)
     is_best = q >= q.max(axis=2, keepdims=True) - 2.0 * accuracy_of(mdp, rewards, values).values[:, :, None]
     has_choice = (is_best < mdp.available).any(axis=2)
     asked = problem.queryable & ~mdp.terminal
-    chances = (np.exp(problem.expert.log_policy(q)) * is_best).sum(axis=2)[:, asked]
+    chances = (_policies(problem, rewards, q, rng) * is_best).sum(axis=2)[:, asked]
     random = (is_best.sum(axis=2) / mdp.available.sum(axis=1))[:, asked]
     reachable = mdp.reachable()
     unreachable = tuple(np.flatnonzero(problem.queryable & ~reachable).tolist())
@@ -118,6 +119,18 @@ def explain(problem: Problem, *, num_rewards: int = 200, seed: int = 0) -> Expla
         num_rewards=size,
         warnings=_warnings(problem, unreachable, found, at_random, has_choice.mean(axis=0)),
     )
+
+
+def _policies(problem: Problem, rewards: FloatArray, q: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return the expert's chances `[M, S, A]`, what is unknown about it drawn from the prior too."""
+    space, expert = problem.expert_space, problem.expert
+    if space.size == 0 and getattr(expert, "values", "optimal") != "soft":
+        return np.exp(expert.log_policy(q))
+    drawn = space.sample(rng, len(q))
+    found = [
+        SimulatedExpert(problem.mdp, r, expert, parameters=own).policy for r, own in zip(rewards, drawn, strict=True)
+    ]
+    return np.stack(found)
 
 
 def _warnings(

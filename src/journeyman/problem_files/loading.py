@@ -6,7 +6,8 @@ Every complaint names the table, the key and the line, and suggests what is mean
 from pathlib import Path
 from typing import Any
 
-from journeyman.experts import EXPERTS
+from journeyman.experts import EXPERTS, Boltzmann
+from journeyman.experts.models import BOLTZMANN_KEYS
 from journeyman.problem import Problem
 from journeyman.problem_files.dynamics import dynamics_of, state_mask
 from journeyman.problem_files.rewards import prior_of, reward_model_of
@@ -18,9 +19,10 @@ KEYS = {
     ROOT: ("discount", *TABLES),
     "states": ("labels", "initial", "terminal", "queryable"),
     "actions": ("labels",),
-    "expert": ("kind", "beta"),
+    "expert": ("kind", *BOLTZMANN_KEYS),
     "grid": ("layout", "wall", "rows", "columns", "cells", "moves", "kinds"),
 }
+UNKNOWN = {"lognormal": [1.0, 1.0]}  # a beta that every other key fits
 
 
 def load_problem(path: str | Path) -> Problem:
@@ -50,5 +52,14 @@ def _expert(table: TomlTable) -> Any:
     kind = table.choice("kind", tuple(EXPERTS), 'kind = "boltzmann"', OUTSIDE, default="boltzmann")
     if kind == "boltzmann":
         table.check_keys(KEYS["expert"])
-        return table.require("beta", "beta = 4.0, larger is closer to optimal")
+        beta = table.require("beta", "beta = 4.0, larger is closer to optimal")
+        given = {name: value for name, value in table.data.items() if name != "kind"}
+        if set(given) == {"beta"} and not isinstance(beta, dict):
+            return beta
+        for key in given:  # one after the other, so that each complaint names its line
+            with table.blamed(key):
+                first = {"beta": UNKNOWN} if key != "beta" else {}
+                Boltzmann.from_record({**first, key: given[key]})
+        with table.blamed():
+            return Boltzmann.from_record(given)
     return table.made(EXPERTS[kind], {name: value for name, value in table.data.items() if name != "kind"})

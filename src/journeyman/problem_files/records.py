@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from journeyman.errors import InputError, UnsupportedError
-from journeyman.experts import EXPERTS, Boltzmann, ExpertModel
+from journeyman.experts import EXPERTS, Boltzmann, ExpertModel, known_beta
 from journeyman.mdp.arrays import mdp_from_arrays, mdp_to_arrays
 from journeyman.problem import Problem
 from journeyman.registry import Registry
@@ -106,8 +106,8 @@ def _prior(facts: dict[str, Any], arrays: dict[str, AnyArray]) -> Prior:
 
 def _expert_record(expert: ExpertModel) -> dict[str, Any]:
     """Return a Boltzmann expert as its beta, as in the first release, and another with the name of its class."""
-    if type(expert) is Boltzmann:
-        return {"beta": expert.beta}
+    if known_beta(expert) is not None:
+        return {"beta": known_beta(expert)}
     return {"expert": {"kind": _name_of(expert, EXPERTS), **expert.to_record()}}
 
 

@@ -20,6 +20,8 @@ class World:
 
     `is_prior_exact` says whether the truth is a draw from the prior, whatever the rest of the problem is. It is not
     where the dynamics were made with a look at the truth: then no posterior can be calibrated.
+    `true_expert_parameters` `[E]` are what the problem leaves unknown about the expert; drawn from their priors, with
+    the seed of the world, where they are not given.
     """
 
     name: str
@@ -28,6 +30,15 @@ class World:
     true_parameters: FloatArray
     max_length: int = 20
     is_prior_exact: bool = True
+    true_expert_parameters: FloatArray | None = None
+
+    @property
+    def expert_parameters(self) -> FloatArray:
+        """What the problem leaves unknown about the expert, `[E]`; empty if that is nothing."""
+        if self.true_expert_parameters is not None:
+            return self.true_expert_parameters
+        rng = world_rng(f"expert of {self.name}", self.seed)
+        return np.asarray(self.problem.expert_space.sample(rng, 1)[0])
 
     @property
     def reward(self) -> FloatArray:
@@ -37,7 +48,8 @@ class World:
     @cached_property
     def expert(self) -> SimulatedExpert:
         """The simulated expert, who knows the true reward; its noise has the seed of the world."""
-        return SimulatedExpert(self.problem.mdp, self.reward, self.problem.expert, seed=self.seed)
+        own = self.expert_parameters
+        return SimulatedExpert(self.problem.mdp, self.reward, self.problem.expert, seed=self.seed, parameters=own)
 
     def make_expert(self, seed: int) -> SimulatedExpert:
         """Return the same expert with other noise, and without a memory of what it was asked."""

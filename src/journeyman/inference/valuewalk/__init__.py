@@ -39,6 +39,11 @@ def refusal(problem: Problem) -> str | None:
         )
     if type(problem.expert) is not Boltzmann:
         return f"valuewalk needs a Boltzmann expert, got {type(problem.expert).__name__}. Use 'smc' or 'policywalk'."
+    if not problem.expert.is_plain:
+        return (
+            "valuewalk needs a Boltzmann expert with a known beta, no lapse and optimal values, got one of whom "
+            f"{problem.expert.extras()}. Use 'smc' or 'policywalk'."
+        )
     if model.kind not in ("per_state", "per_state_action"):
         return (
             "valuewalk needs one unknown reward per state, or per state and action, without known parts, got a reward "
@@ -101,7 +106,7 @@ def infer_valuewalk(
     chains = thinned(chains, settings.thin)
     x = chains.positions.reshape(-1, target.dimension) @ space.mixing.T
     theta, values = rewards_of_values(problem, x)
-    posterior = posterior_of(chains, problem, counts, theta, values, "valuewalk", begin)
+    posterior = posterior_of(chains, problem, counts, theta, {"values": values}, "valuewalk", begin)
     if jacobian:
         return posterior
     diagnostics = replace(posterior.diagnostics, warnings=(*posterior.warnings, NOT_THE_POSTERIOR))

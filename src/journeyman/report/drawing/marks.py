@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from journeyman.experts import Boltzmann, ExpertModel
+from journeyman.experts import ExpertModel, known_beta
 from journeyman.mdp import FiniteMDP
 from journeyman.types import BoolArray, FloatArray
 from journeyman.wording import listed, percent, plain_number
@@ -50,7 +50,7 @@ def describe_expert(expert: ExpertModel, expert_optimal: FloatArray) -> str:
     expert_optimal
         `[S]` chance of an optimal action, NaN where nobody chooses.
     """
-    beta = expert.beta if isinstance(expert, Boltzmann) else None
+    beta = known_beta(expert)
     name = expert.assumption() if beta is None else f"beta {plain_number(beta)}"
     more = f"; an action that is worth {np.log(2) / beta:.2g} less is taken half as often" if beta else ""
     chances = expert_optimal[~np.isnan(expert_optimal)]

@@ -8,6 +8,7 @@ from journeyman.acquisition import ACQUISITIONS
 from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence
 from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.demonstrations import Demonstration
+from journeyman.experts import Boltzmann
 from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing.marks import named_kinds
 from journeyman.report.learning.identifiability import WHOLLY, reason_not_learned
@@ -135,6 +136,17 @@ def limits(summary: LearningSummary) -> Iterator[str]:
         if whole:
             hidden = first_names([summary.parameters.names[i] for i in whole])
             yield f"These parameters can never be learned, since no choice depends on them: {hidden}."
+    if "beta" in summary.problem.expert_space.single_names:
+        yield (
+            "The expert's beta is not known. A reward twice as large with half the beta explains nearly all answers as "
+            "well, so that the scale of the reward is known as far as the priors of reward and beta tell it. Compare "
+            "rewards with each other; do not read their absolute size."
+        )
+    elif isinstance(summary.problem.expert, Boltzmann):
+        yield (
+            "The scale of the reward rests on the beta that was assumed: with half the beta, a reward twice as large "
+            "explains nearly all answers as well. A prior for beta says how much of the scale the answers tell."
+        )
     if found.beyond.any():
         names = [mdp.state_name(state) for state in np.flatnonzero(found.beyond).tolist()]
         yield (

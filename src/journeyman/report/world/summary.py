@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP, evaluate_policy
+from journeyman.problem import beta_of
 from journeyman.types import BoolArray, FloatArray
 from journeyman.worlds import WORLDS, World, make_world, world_options
 
@@ -46,7 +47,7 @@ def _world_entry(name: str) -> dict[str, Any]:
         "num_parameters": problem.reward_model.num_parameters,
         "reward_model": problem.reward_model.kind,
         "prior": problem.prior.describe(),
-        "beta": getattr(problem.expert, "beta", None),
+        "beta": beta_of(problem),
         "num_queryable": int(problem.queryable.sum()),
         "max_length": world.max_length,
         "has_grid": mdp.grid is not None,
@@ -148,7 +149,7 @@ def world_record(summary: WorldSummary) -> dict[str, Any]:
         "num_actions": mdp.num_actions,
         "action_names": [mdp.action_name(action) for action in range(mdp.num_actions)],
         "discount": mdp.discount,
-        "beta": getattr(world.problem.expert, "beta", None),
+        "beta": beta_of(world.problem),
         "expert": world.problem.expert.to_record(),
         "prior": world.problem.prior.describe(),
         "true_parameters": dict(zip(names, world.true_parameters.tolist(), strict=True)),

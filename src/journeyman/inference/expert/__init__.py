@@ -1,0 +1,1 @@
+"""Inference of what is not known about the expert, beside the reward: compiled."""
