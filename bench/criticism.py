@@ -43,16 +43,16 @@ from journeyman.worlds.gridworld import gridworld
 
 TABLE = Path(__file__).with_suffix(".jsonl")
 FORMAT = "journeyman-bench-criticism-1"
-LEVEL, LOOKS = 0.05, (40, 80, 160)
-RIGHT_LOOKS = (40, 160)
+LEVEL, LOOKS = 0.05, (40, 160)
+NUM_PARTICLES = 500
 RIGHT = "well specified"
 MISFITS = (
     "beta 4 times lower", "beta 4 times higher", "20 % lapses", "goal switches", "wrong slip",
     "prior 8 times too narrow",
 )  # fmt: skip
-RIGHT_WORLDS = ("3x3 grids", "jail", "4x4 grids", "4x4 grids, trajectories of 5")
+RIGHT_WORLDS = {"3x3 grids": 140, "jail": 100, "4x4 grids": 90, "4x4 grids, trajectories of 5": 90}
 WRONG_WORLDS = ("3x3 grids", "4x4 grids")
-NUM_RIGHT, NUM_WRONG = 105, 10
+NUM_WRONG = 10
 WRONG_SLIP = 0.6
 
 
@@ -133,9 +133,9 @@ def run_cell(world_name: str, misfit: str, size: int, seed: int) -> dict[str, An
     length = FAMILIES[world_name].options.get("length", 1) if world_name in FAMILIES else 1
     given = answers_of(world, misfit, size, length, rng)
     looks = []
-    for look in RIGHT_LOOKS if misfit == RIGHT else (size,):
+    for look in LOOKS if misfit == RIGHT else (size,):
         seen = first_steps(given, look)
-        posterior = infer(world.problem, seen, seed=seed, num_threads=1)
+        posterior = infer(world.problem, seen, seed=seed, num_threads=1, num_particles=NUM_PARTICLES)
         looks.append(criticise(posterior, seen, seed=seed, num_threads=1))
     return {
         "world": world_name,
@@ -151,12 +151,11 @@ def run_cell(world_name: str, misfit: str, size: int, seed: int) -> dict[str, An
     }
 
 
-def cells_of(num_right: int, num_wrong: int) -> list[tuple[str, str, int, int]]:
+def cells_of(num_wrong: int) -> list[tuple[str, str, int, int]]:
     """Return all cells, by seed, so that a table that is not finished is even."""
     found = []
-    for seed in range(max(num_right, num_wrong)):
-        if seed < num_right:
-            found += [(world, RIGHT, LOOKS[-1], seed) for world in RIGHT_WORLDS]
+    for seed in range(max(num_wrong, *RIGHT_WORLDS.values())):
+        found += [(world, RIGHT, LOOKS[-1], seed) for world, count in RIGHT_WORLDS.items() if seed < count]
         if seed < num_wrong:
             found += [(world, misfit, size, seed) for misfit in MISFITS for world in WRONG_WORLDS for size in LOOKS]
     return found
@@ -185,15 +184,14 @@ def main() -> None:
     """Print what the table says, after adding to it if that is wanted."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--run", action="store_true", help="compute what is missing in the table first")
-    parser.add_argument("--right", type=int, default=NUM_RIGHT, help="well specified runs of each world")
     parser.add_argument("--wrong", type=int, default=NUM_WRONG, help="other runs of each kind, world and size")
     parser.add_argument("--workers", type=int, default=1, help="runs at a time")
     parser.add_argument("--table", type=Path, default=TABLE, help="another table than the committed one")
     parser.add_argument("--markdown", action="store_true", help="print the tables as docs/criticism.md has them")
     options = parser.parse_args()
     if options.run:
-        cells = cells_of(options.right, options.wrong)
-        settings = {"looks": list(RIGHT_LOOKS), "slip": WRONG_SLIP}
+        cells = cells_of(options.wrong)
+        settings = {"looks": list(LOOKS), "num_particles": NUM_PARTICLES, "slip": WRONG_SLIP}
         columns = ("world", "misfit", "answers", "seed")
         continue_table(options.table, FORMAT, settings, columns, cells, run_cell, num_workers=options.workers)
     rows = read_table(options.table, FORMAT)

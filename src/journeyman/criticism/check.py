@@ -213,7 +213,10 @@ def criticise(
     far as surprise goes. Discrete priors are exact; otherwise this holds as far as samples stand for the posterior.
     """
     problem, counts = posterior.problem, posterior.counts
-    steps = steps_of_counts(counts) if demonstrations is None else _steps(demonstrations, posterior)
+    if demonstrations is None:
+        steps, begins = steps_of_counts(counts), np.zeros(0, dtype=np.int64)
+    else:
+        steps, begins = _steps(demonstrations, posterior)
     answers = answers_in_order(steps, problem.mdp.num_actions, is_ordered=demonstrations is not None)
     gains = sample_gains(posterior, answers)
     found = _sample_rivals(gains)
@@ -221,7 +224,8 @@ def criticise(
     failure, beliefs = "", dict[str, Posterior]()
     if is_full and len(steps):
         try:
-            more, change_point, beliefs = _run_rivals(posterior, steps, demonstrations is not None, seed, num_threads)
+            ordered = None if demonstrations is None else begins
+            more, change_point, beliefs = _run_rivals(posterior, steps, ordered, seed, num_threads)
             found += more
         except InferenceError as error:
             failure = f"the model could not be checked: {error}"
@@ -245,8 +249,9 @@ def criticise(
     )
 
 
-def _steps(demonstrations: Iterable[Demonstration] | Demonstration, posterior: Posterior) -> IntArray:
-    listed = as_demonstrations(demonstrations)
+def _steps(demonstrations: Iterable[Demonstration] | Demonstration, posterior: Posterior) -> tuple[IntArray, IntArray]:
+    """Return the steps `[T, 2]` of demonstrations, and after how many of them each but the first begins."""
+    listed = [item for item in as_demonstrations(demonstrations) if len(item)]
     steps = np.array([step for item in listed for step in item.steps], dtype=np.int64).reshape(-1, 2)
     counts = np.zeros_like(posterior.counts)
     fits = not len(steps) or bool((steps < counts.shape).all())
@@ -257,7 +262,7 @@ def _steps(demonstrations: Iterable[Demonstration] | Demonstration, posterior: P
             f"demonstrations must be those that the posterior was inferred from, got {len(steps)} actions where it has "
             f"{posterior.counts.sum()}, or others. Give the same ones, in the order in which they came."
         )
-    return steps
+    return steps, np.cumsum([len(item) for item in listed[:-1]], dtype=np.int64)
 
 
 def _sample_rivals(gains: SampleGains) -> list[RivalGain]:
@@ -267,13 +272,17 @@ def _sample_rivals(gains: SampleGains) -> list[RivalGain]:
 
 
 def _run_rivals(
-    posterior: Posterior, steps: IntArray, is_ordered: bool, seed: int, num_threads: int | None
+    posterior: Posterior, steps: IntArray, begins: IntArray | None, seed: int, num_threads: int | None
 ) -> tuple[list[RivalGain], int | None, dict[str, Posterior]]:
-    """Return rivals that need inference, when a change of mind would have been, and what variants believe."""
+    """Return rivals that need inference, when a change of mind would have been, and what variants believe.
+
+    `begins` says after how many steps each demonstration but the first begins; None if the order is not known.
+    """
     problem, counts = posterior.problem, posterior.counts
-    passes = passes_over(problem, steps, seed=seed, num_threads=num_threads)
+    started = np.zeros(0, dtype=np.int64) if begins is None else begins
+    passes = passes_over(problem, steps, started, seed=seed, num_threads=num_threads)
     found, variants = [], variants_of(problem)
-    if is_ordered:
+    if begins is not None:
         change = Rival("change", "who changed their mind")
         found.append(RivalGain(*change, passes.log_gain, float(LOG_SHARES["change"])))
     beliefs = beliefs_under(problem, counts, variants, passes.log_evidence, seed=seed + 2, num_threads=num_threads)

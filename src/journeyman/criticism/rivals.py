@@ -14,6 +14,7 @@ certificate says what would become of it then.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -23,12 +24,16 @@ from journeyman.criticism.surprise import Rival
 from journeyman.errors import InferenceError, InputError
 from journeyman.experts import Boltzmann, ExpertModel
 from journeyman.inference import smc
+from journeyman.inference.particles import Particles
 from journeyman.inference.posterior import Posterior
 from journeyman.problem import Problem
 from journeyman.rewards import MultivariateNormal, Normal, Prior, Uniform
 from journeyman.types import FloatArray, IntArray
 
 NUM_PARTICLES = 300
+FIRST_POINT = 4.0  # answers before the first change point
+NUM_REFINEMENTS, NUM_BETWEEN = 4, 2  # rounds of looking around the best change point, new points on each side of it
+WORTH_A_LOOK = 2.0  # log gain of a change point from which on that is done
 FACTORS = (0.5, 2.0)  # of beta, or of the width of the prior: of these certificates speak too
 FURTHER = {0.5: 0.25, 2.0: 8.0}  # tried only where the nearer factor foretells better than the model
 
@@ -53,11 +58,13 @@ class Passes:
     Parameters
     ----------
     points, log_chances
-        `[P]` change points, and the log chances of a change there.
+        `[P]` change points that were looked at, and the log chances of a change there.
     first, last
         `[P]` log evidence of the answers before and after each.
     whole
         Log evidence of all answers, from the pass forward and from the one backward.
+    log_rest
+        Log chance of a change after the last answer.
     """
 
     points: IntArray
@@ -65,6 +72,7 @@ class Passes:
     first: FloatArray
     last: FloatArray
     whole: tuple[float, float]
+    log_rest: float
 
     @property
     def log_evidence(self) -> float:
@@ -74,8 +82,8 @@ class Passes:
     @property
     def log_gain(self) -> float:
         """Log gain of an expert who changes their mind once, perhaps after the last answer."""
-        later = np.log(-np.expm1(logsumexp(self.log_chances))) if len(self.points) else 0.0
-        return float(logsumexp(np.append(self.log_chances + self.first + self.last - self.log_evidence, later)))
+        gains = self.log_chances + self.first + self.last - self.log_evidence
+        return float(logsumexp(np.append(gains, self.log_rest)))
 
     @property
     def change_point(self) -> int | None:
@@ -83,34 +91,117 @@ class Passes:
         return int(self.points[np.argmax(self.log_chances + self.first + self.last)]) if len(self.points) else None
 
 
-def change_points(num_answers: int) -> tuple[IntArray, FloatArray]:
-    """Return the change points below `num_answers`, and their log chances."""
-    number = np.arange(64)
-    points = np.rint(4.0 * 2.0 ** (0.5 * number)).astype(np.int64)
-    within = points < num_answers
-    return points[within], -np.log((number[within] + 1.0) * (number[within] + 2.0))
+class ChangeChances(NamedTuple):
+    """How likely a change of mind is after so many answers: `at` `[T + 1]`, and `rest` after the last of T answers."""
+
+    at: FloatArray
+    rest: float
 
 
-def passes_over(problem: Problem, steps: IntArray, *, seed: int, num_threads: int | None) -> Passes:
-    """Return evidences of the first and of the last answers, from steps `[T, 2]` of state and action in order."""
-    points, log_chances = change_points(len(steps))
-    first, forward = _pass(problem, steps, points, seed, num_threads)
-    last, backward = _pass(problem, steps[::-1], (len(steps) - points)[::-1], seed + 1, num_threads)
-    return Passes(points, log_chances, first, last[::-1], (forward, backward))
+def geometric_points(scale: float, end: int) -> tuple[IntArray, FloatArray]:
+    """Return points from `scale` on, by the root of 2 and below `end`, with their chances 1 / ((j + 1) (j + 2))."""
+    points = _grid(scale)
+    number = np.arange(int((points < end).sum()))
+    return points[: len(number)], 1.0 / ((number + 1.0) * (number + 2.0))
 
 
-def _pass(
-    problem: Problem, steps: IntArray, points: IntArray, seed: int, num_threads: int | None
-) -> tuple[FloatArray, float]:
-    """Return the log evidences `[P]` of the first so many steps, and that of all."""
-    particles = smc.start(problem, seed=seed, num_threads=num_threads, num_particles=NUM_PARTICLES)
-    counts, begin, found = np.zeros((problem.mdp.num_states, problem.mdp.num_actions)), 0, []
-    for end in (*points.tolist(), len(steps)):
-        np.add.at(counts, tuple(steps[begin:end].T), 1.0)
-        particles = smc.advance(particles, counts.copy(), num_threads=num_threads)
-        found.append(particles.log_evidence)
-        begin = end
-    return np.array(found[:-1]), found[-1]
+def _grid(scale: float) -> IntArray:
+    return np.unique(np.rint(scale * 2.0 ** (0.5 * np.arange(64))).astype(np.int64))
+
+
+def change_chances(num_answers: int, begins: IntArray) -> ChangeChances:
+    """Return the chances of change points, given after how many answers each demonstration but the first begins.
+
+    In three cases alike: at one of few points, at any answer between two of these, or where a demonstration begins. No
+    chance depends on what comes after its point.
+    """
+    at = np.zeros(num_answers + 1)
+    points, chances = geometric_points(FIRST_POINT, num_answers)
+    at[points] += chances / 3.0
+    ends = _grid(FIRST_POINT)[1 : len(points) + 1].tolist()
+    for point, end, chance in zip(points.tolist(), ends, chances.tolist(), strict=True):
+        at[point : min(end, num_answers)] += chance / (3.0 * (end - point))
+    numbers, chances = geometric_points(1.0, len(begins) + 1)
+    at[begins[numbers - 1]] += chances / 3.0
+    at[num_answers] = 0.0
+    return ChangeChances(at, max(1.0 - float(at.sum()), 0.0))
+
+
+def passes_over(problem: Problem, steps: IntArray, begins: IntArray, *, seed: int, num_threads: int | None) -> Passes:
+    """Return evidences of the first and of the last answers.
+
+    Parameters
+    ----------
+    steps
+        `[T, 2]` states and actions, in order.
+    begins
+        After how many of them each demonstration but the first begins.
+    """
+    chances = change_chances(len(steps), begins)
+    looked_at, _ = geometric_points(FIRST_POINT, len(steps))
+    numbers, _ = geometric_points(1.0, len(begins) + 1)
+    points = np.unique(np.concatenate([looked_at, begins[numbers - 1]]))
+    forward = _Pass(problem, steps, seed, num_threads)
+    backward = _Pass(problem, steps[::-1], seed + 1, num_threads)
+    whole = forward.log_evidence(len(steps), points), backward.log_evidence(len(steps), len(steps) - points[::-1])
+    found = {int(point): _both(forward, backward, int(point)) for point in points}
+    _refine(found, forward, backward, chances, float(np.mean(whole)))
+    points = np.array(sorted(found), dtype=np.int64)
+    first, last = np.array([found[int(point)] for point in points]).reshape(-1, 2).T
+    with np.errstate(divide="ignore"):
+        log_chances, log_rest = np.log(chances.at[points]), float(np.log(chances.rest))
+    return Passes(points, log_chances, first, last, whole, log_rest)
+
+
+def _both(forward: "_Pass", backward: "_Pass", point: int) -> tuple[float, float]:
+    return forward.log_evidence(point), backward.log_evidence(len(forward.steps) - point)
+
+
+def _refine(
+    found: dict[int, tuple[float, float]],
+    forward: "_Pass",
+    backward: "_Pass",
+    chances: ChangeChances,
+    log_evidence: float,
+) -> None:
+    """Look at more points around the best, where a change explains more than it costs; `found` grows.
+
+    Points that are not looked at count as nothing, so that it does not matter how they are chosen.
+    """
+    for _ in range(NUM_REFINEMENTS):
+        if not found:
+            return
+        points = sorted(found)
+        best = max(points, key=lambda point: sum(found[point]))
+        if sum(found[best]) - log_evidence < WORTH_A_LOOK:
+            return
+        place = points.index(best)
+        around = [points[max(place - 1, 0)], best, points[min(place + 1, len(points) - 1)]]
+        if place == len(points) - 1:
+            around[2] = len(forward.steps) - 1
+        for low, high in pairwise(around):
+            for point in np.unique(np.linspace(low, high, NUM_BETWEEN + 2).astype(np.int64)).tolist():
+                if point not in found and chances.at[point] > 0.0:
+                    found[point] = _both(forward, backward, point)
+
+
+class _Pass:
+    """Particles along the answers, from one end: remembers where they have been, to continue from the nearest place."""
+
+    def __init__(self, problem: Problem, steps: IntArray, seed: int, num_threads: int | None) -> None:
+        self.steps, self.num_threads = steps, num_threads
+        start = smc.start(problem, seed=seed, num_threads=num_threads, num_particles=NUM_PARTICLES)
+        self.at: dict[int, Particles] = {0: start}
+
+    def log_evidence(self, end: int, points: Iterable[int] = ()) -> float:
+        """Return the log evidence of the first `end` steps, going by `points` on the way."""
+        for point in (*(int(one) for one in points), end):
+            if point not in self.at:
+                begin = max(known for known in self.at if known <= point)
+                counts = self.at[begin].counts.copy()
+                np.add.at(counts, tuple(self.steps[begin:point].T), 1.0)
+                self.at[point] = smc.advance(self.at[begin], counts, num_threads=self.num_threads)
+        return self.at[end].log_evidence
 
 
 def variants_of(problem: Problem) -> tuple[Variant, ...]:
