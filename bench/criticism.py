@@ -50,7 +50,7 @@ MISFITS = (
     "beta 4 times lower", "beta 4 times higher", "20 % lapses", "goal switches", "wrong slip",
     "prior 8 times too narrow",
 )  # fmt: skip
-RIGHT_WORLDS = {"3x3 grids": 140, "jail": 100, "4x4 grids": 90, "4x4 grids, trajectories of 5": 90}
+RIGHT_WORLDS = {"3x3 grids": 260, "jail": 60, "4x4 grids": 50, "4x4 grids, trajectories of 5": 50}
 WRONG_WORLDS = ("3x3 grids", "4x4 grids")
 NUM_WRONG = 10
 WRONG_SLIP = 0.6
