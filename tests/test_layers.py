@@ -28,6 +28,7 @@ LAYERS = [
     "worlds",
     "problem_files",
     "inference",
+    "criticism",
     "apprentice",
     "acquisition",
     "calibration",

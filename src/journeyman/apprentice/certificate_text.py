@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 WIDTH = 100
 HEADLINES = {
     "holds": "The certificate HOLDS.",
+    "doubtful": "The certificate holds, but THE MODEL IS DOUBTFUL: the answers do not fit what it assumes.",
     "undecided": "The certificate does not hold yet: it may be true, but these samples cannot show it.",
     "fails": "The certificate does NOT hold.",
     "refused": "No certificate: the samples cannot support any claim.",
@@ -38,6 +39,8 @@ def claim_sentence(certificate: "Certificate") -> str:
     sure = percent(1.0 - certificate.delta, 3)
     start = "from the initial states" if certificate.scope == "initial" else "from every state it may start in"
     subject = "The policy loses" if certificate.holds else "It would say: the policy loses"
+    if certificate.status == "doubtful":
+        subject = "If the model were right, it would say: the policy loses"
     if isinstance(certificate.epsilon, Share):
         return (
             f"{subject} less than {epsilon_words(certificate.epsilon)} {start}, with a probability of at least {sure}. "
@@ -78,6 +81,8 @@ def number_sentences(certificate: "Certificate") -> list[str]:
     for entry in c.sensitivity:
         says = "unknown, too few samples fit" if entry.chance is None else f"about {percent(entry.chance, 3)}"
         lines.append(f"If the expert had {entry.expert}, the chance would be {says}.")
+    if c.criticism is not None and c.holds:
+        lines.append(f"The model was checked: {c.criticism.sentence}")
     if c.policy_source != "given":
         lines.append(
             f"The policy was chosen as {c.policy_source}"

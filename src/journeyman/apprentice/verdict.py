@@ -1,5 +1,6 @@
 """What follows from the numbers of a certificate: its status, the reasons for it, and what would help."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from journeyman.apprentice.effective_size import size_needed, upper_bound
 from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.apprentice.regret import StateContribution
+from journeyman.criticism import Criticism
 from journeyman.inference.posterior import Posterior, weighted_quantile
 from journeyman.problem import Problem
 from journeyman.types import FloatArray
@@ -74,6 +76,23 @@ def verdict_of(
     chance, limit = percent(estimate.chance, 3), percent(claim.delta, 3)
     reason = f"the estimated chance of failure, {chance}, is above the limit of {limit}"
     return Verdict("fails", (reason,), failure_advice(posterior, regret, top_states, claim))
+
+
+def criticised(verdict: Verdict, criticism: Criticism, unknown: Sequence[str]) -> Verdict:
+    """Return the verdict with what speaks against the model of the expert.
+
+    What would hold is doubtful then, and also if nobody can say what it would be for a variant of the model (`unknown`
+    has their names). What is refused is told the reasons too: they may be behind the trouble.
+    """
+    reasons, advice = criticism.reasons, criticism.advice
+    if verdict.status == "refused":
+        return Verdict("refused", (*verdict.reasons, *reasons), (*verdict.advice, *advice))
+    if verdict.status != "holds":
+        return verdict
+    if unknown:
+        reasons = (*reasons, f"what it would be with {', '.join(unknown)} could not be computed")
+        advice = (*advice, "use more samples; check that beta fits the expert and that the prior covers the truth")
+    return Verdict("doubtful", reasons, advice) if reasons else verdict
 
 
 def _undecided(chance: float, bound: float, size: float, claim: Claim, ended_by: str) -> Verdict:

@@ -196,6 +196,8 @@ def ending(result: "Simulation", steps: int, *, stop: bool) -> str:
     if answered > steps:
         were = "was" if answered == 1 else "were"
         return f"There {were} {answers} already, so --steps {steps} asks for no more."
+    if result.is_finished is False and result.certificate.status == "doubtful":
+        return f"{answers}; the certificate holds, but the model is doubtful, so that it was no reason to stop."
     if result.is_finished is False:
         return f"{answers}; the goal was not reached."
     reason = "a question still waits" if stop else "it was told not to stop there (--no-stop)"

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from journeyman.acquisition import RewardKnowledge, Scores
 from journeyman.apprentice import Certificate
+from journeyman.criticism import Criticism
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.ledger import Answer, Ledger
@@ -90,6 +91,9 @@ class Learner(Protocol):
 
     def confirmation(self, *, progress: bool = False) -> Certificate:
         """Return what a fresh, longer posterior says about `apprentice()`."""
+
+    def criticism(self, *, is_full: bool | None = None) -> Criticism:
+        """Return what speaks against the model of the expert."""
 
     def knowledge(self) -> RewardKnowledge:
         """Return how well the reward itself is known."""

@@ -22,7 +22,7 @@ from journeyman.problem import Problem
 GOAL_OPTIONS = ("width", "level", "information")
 CONFIRMATION_FACTOR = 2
 MAX_SAMPLES = 16_000
-ASK, POSTERIOR, CONFIRMATION, FORECAST, CERTIFICATE = 1, 2, 3, 4, 5  # purposes of random streams
+ASK, POSTERIOR, CONFIRMATION, FORECAST, CERTIFICATE, CRITICISM = 1, 2, 3, 4, 5, 6  # purposes of random streams
 OLD_NAMES = {"query": "kind"}  # of settings that 0.1 stored
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from journeyman.apprentice import Certificate
 from journeyman.apprentice.looks import checked_seconds
 from journeyman.checks import check_options
+from journeyman.criticism import Criticism
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, StudyError
 from journeyman.learner import ActiveLearner, AnswerId, Event, Forecast, Learner, LearnerSettings, Query
@@ -195,6 +196,12 @@ class Study(LedgerView):
     def confirmation(self, *, progress: bool = False) -> Certificate:
         """Return what a fresh, longer posterior says about `apprentice()`; others can ask and tell meanwhile."""
         return self._certifying("confirmation")(progress)
+
+    def criticism(self, *, is_full: bool | None = None) -> Criticism:
+        """Return what speaks against the model of the expert; others can ask and tell meanwhile."""
+        with self._lock:
+            criticise_fn = self._catch_up().criticising()
+        return criticise_fn(is_full)
 
     def _certifying(self, name: str) -> Callable[[bool], Certificate]:
         with self._lock:

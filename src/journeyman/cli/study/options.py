@@ -19,7 +19,8 @@ even if the machine crashes; several people and programs may use one file at onc
 EPILOG = (
     "Example: [bold]journeyman study new my.study --problem problem.toml[/], [bold]journeyman study ask my.study[/], "
     "[bold]journeyman study tell my.study 0 right[/], [bold]journeyman study certify my.study[/]. "
-    "Exit codes: 0 done, 1 an error that is explained, 2 a wrong option, 3 from certify: does not hold (yet)."
+    "Exit codes: 0 done, 1 an error that is explained, 2 a wrong option, 3 from certify: does not hold (yet), 4 "
+    "from certify and doubts: the model is doubtful."
 )
 
 app = typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=HELP, epilog=EPILOG)

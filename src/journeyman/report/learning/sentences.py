@@ -23,13 +23,17 @@ def verdict_sentences(summary: LearningSummary) -> tuple[str, ...]:
     """Return the result in one to three sentences, the first of them the headline."""
     certificate = summary.confirmation or summary.certificate
     if summary.settings.goal == "reward":
+        if summary.criticism.is_doubtful:
+            return "THE MODEL IS DOUBTFUL: the answers do not fit what it assumes.", *summary.criticism.reasons
         if summary.is_finished:
             return "The reward is known well enough.", "Its intervals are narrow, or answers tell hardly anything more."
         return "The reward is not known well enough yet.", "More answers would still tell something about it."
     sentences = [HEADLINES[certificate.status], claim_sentence(certificate)]
     if summary.is_finished:
         sentences.append("A fresh, longer computation from the same answers has confirmed it: asking may stop.")
-    elif summary.certificate.holds:
+    elif certificate.status == "doubtful":
+        sentences.append(f"Why: {'; '.join(certificate.reasons)}.")
+    elif summary.certificate.holds_if_model_is_right:
         sentences.append("The current samples say yes, but a fresh and longer computation does not: keep asking.")
     return tuple(sentences)
 
