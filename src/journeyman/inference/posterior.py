@@ -47,6 +47,8 @@ class Posterior:
         How good the samples are.
     log_evidence
         log p(D), where the method gives it.
+    log_evidence_error
+        Its Monte-Carlo standard error in nats, where it is known; 0 where nothing is random.
     chains
         `(chains, draws)` if the samples are chains one after the other, else None.
     sample_stats
@@ -67,6 +69,7 @@ class Posterior:
     chains: tuple[int, int] | None = None
     sample_stats: dict[str, Any] = field(default_factory=dict)
     groups: IntArray | None = None
+    log_evidence_error: float | None = None
 
     @property
     def num_samples(self) -> int:
@@ -217,6 +220,7 @@ class Posterior:
             method=self.method,
             diagnostics=self.diagnostics,
             log_evidence=self.log_evidence,
+            log_evidence_error=self.log_evidence_error,
             groups=None if self.origins is None else self.origins[chosen],
         )
 

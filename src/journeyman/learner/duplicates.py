@@ -6,8 +6,8 @@ there already if
 
 - all of them together, where they are more than one step, stand there already, next to each other in the same order: a
   file that was imported before, or one path that was entered before;
-- a demonstration of `LONG` steps or more stands there already, or twice among the new ones: nobody does so long the same
-  by chance, unless there is no choice;
+- a demonstration of `LONG` steps or more stands there already, or twice among the new ones: that hardly happens by
+  chance, unless there is no choice;
 - a demonstration has the same time stamp as one that is there, to the second.
 
 The same: steps, final state and end are equal, and annotator and time stamp are, where both have one.

@@ -42,6 +42,7 @@ def status(
 def belief_record(study: "Study") -> dict[str, Any]:
     """Return the certificate in short, how well the reward is known if that is the goal, and what is doubtful."""
     certificate = study.certificate(progress=sys.stderr.isatty())
+    posterior = study.posterior()
     return {
         "certificate": certificate.status,
         "epsilon": certificate.epsilon,
@@ -50,7 +51,9 @@ def belief_record(study: "Study") -> dict[str, Any]:
         "upper_bound": certificate.upper_bound,
         "expected_regret": certificate.mean_regret,
         "reward": knowledge_record(study) if study.settings.goal == "reward" else None,
-        "warnings": list(study.posterior().warnings),
+        "log_evidence": posterior.log_evidence,
+        "log_evidence_error": posterior.log_evidence_error,
+        "warnings": list(posterior.warnings),
     }
 
 
