@@ -49,7 +49,9 @@ def under_expert(posterior: Posterior, expert: ExpertModel | float) -> Posterior
     change = log_likelihoods(problem, *arrays) - posterior.log_likelihoods()
     with np.errstate(divide="ignore"):
         log_weights = np.log(posterior.weights) + np.where(posterior.weights > 0.0, change, 0.0)
-    return replace(posterior, problem=problem, weights=normalised(log_weights), log_evidence=None)
+    return replace(
+        posterior, problem=problem, weights=normalised(log_weights), log_evidence=None, log_evidence_error=None
+    )
 
 
 def expert_sensitivity(

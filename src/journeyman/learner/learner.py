@@ -185,10 +185,19 @@ class ActiveLearner(LedgerView):
         return int(event.payload["query"])
 
     def attach(
-        self, demonstrations: Iterable[Demonstration] | Demonstration, *, annotator: str | None = None
+        self,
+        demonstrations: Iterable[Demonstration] | Demonstration,
+        *,
+        annotator: str | None = None,
+        allow_duplicates: bool = False,
     ) -> tuple[AnswerId, ...]:
-        """Add data that were never asked for, one demonstration or many; returns an id for each, for `undo`."""
-        self._apply_checked(self.propose("attach", demonstrations, annotator=annotator))
+        """Add data that were never asked for, one demonstration or many; returns an id for each, for `undo`.
+
+        Data that are there already are refused (see `learner.duplicates`), unless `allow_duplicates` says that they
+        were really done again.
+        """
+        options = {"annotator": annotator, "allow_duplicates": allow_duplicates}
+        self._apply_checked(self.propose("attach", demonstrations, **options))
         return self._state.history[-1].answers
 
     def fail(self, query: Query | int) -> None:

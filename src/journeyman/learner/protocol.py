@@ -61,9 +61,16 @@ class Learner(Protocol):
         """Take the answer to a query; returns its id, for `undo`."""
 
     def attach(
-        self, demonstrations: Iterable[Demonstration] | Demonstration, *, annotator: str | None = None
+        self,
+        demonstrations: Iterable[Demonstration] | Demonstration,
+        *,
+        annotator: str | None = None,
+        allow_duplicates: bool = False,
     ) -> tuple[AnswerId, ...]:
-        """Add data that were never asked for; returns an id for each, for `undo`."""
+        """Add data that were never asked for; returns an id for each, for `undo`.
+
+        Data that are there already are refused, unless `allow_duplicates` says that they were really done again.
+        """
 
     def fail(self, query: Query | int) -> None:
         """Say that no answer comes to a query now; its state may be asked about again."""

@@ -157,11 +157,20 @@ class Study(LedgerView):
         return int(self._do("tell", query, answer, annotator=annotator, timestamp=stamp).payload["query"])
 
     def attach(
-        self, demonstrations: Iterable[Demonstration] | Demonstration, *, annotator: str | None = None
+        self,
+        demonstrations: Iterable[Demonstration] | Demonstration,
+        *,
+        annotator: str | None = None,
+        allow_duplicates: bool = False,
     ) -> tuple[AnswerId, ...]:
-        """Store data that were never asked for; returns an id for each, for `undo`."""
+        """Store data that were never asked for, all or none; returns an id for each, for `undo`.
+
+        Data that are there already are refused (see `learner.duplicates`), unless `allow_duplicates` says that they
+        were really done again.
+        """
         with self._lock:
-            event = self._do("attach", demonstrations, annotator=annotator)
+            options = {"annotator": annotator, "allow_duplicates": allow_duplicates}
+            event = self._do("attach", demonstrations, **options)
             return tuple(self._log.ledger.answers)[-len(event.payload["demonstrations"]) :]
 
     def fail(self, query: Query | int) -> None:

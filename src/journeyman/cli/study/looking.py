@@ -45,6 +45,7 @@ def belief_record(study: "Study") -> dict[str, Any]:
 
     certificate = study.certificate(progress=sys.stderr.isatty())
     criticism = certificate.criticism or study.criticism(is_full=False)
+    posterior = study.posterior()
     return {
         "certificate": certificate.status,
         "epsilon": epsilon_record(certificate.epsilon),
@@ -60,7 +61,9 @@ def belief_record(study: "Study") -> dict[str, Any]:
             "reasons": list(criticism.reasons),
             "advice": list(criticism.advice),
         },
-        "warnings": list(study.posterior().warnings),
+        "log_evidence": posterior.log_evidence,
+        "log_evidence_error": posterior.log_evidence_error,
+        "warnings": list(posterior.warnings),
     }
 
 

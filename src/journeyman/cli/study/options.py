@@ -26,6 +26,9 @@ EPILOG = (
 app = typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=HELP, epilog=EPILOG)
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study, such as my.study.")]
 Annotator = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answered, unless the data say so.")]
+AllowDuplicates = Annotated[
+    bool, typer.Option("--allow-duplicates", help="Count data again that are there already: they were done twice.")
+]
 
 
 def opened_to_look(file: Path, num_threads: int | None = None, max_seconds: float = 0.0) -> "Study":

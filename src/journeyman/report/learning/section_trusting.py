@@ -13,7 +13,7 @@ from journeyman.report.html import Markup, bullets, definitions, details, elemen
 from journeyman.report.learning import figures
 from journeyman.report.learning.sentences import shown_chance, shown_regret, verdict_sentences
 from journeyman.report.learning.summary import LearningSummary
-from journeyman.wording import percent, plain_number
+from journeyman.wording import nats, percent, plain_number
 
 WORDS = {
     "seconds": "seconds for the last posterior",
@@ -129,6 +129,8 @@ def diagnostics_section(summary: LearningSummary) -> Markup:
         value = getattr(posterior.diagnostics, field.name)
         if value is not None and field.name in WORDS:
             facts.append((WORDS[field.name], _plain(value)))
+    if posterior.log_evidence is not None:
+        facts.append(("log evidence of the answers", nats(posterior.log_evidence, posterior.log_evidence_error)))
     facts.append(("seconds for all answers", f"{summary.seconds:.2f}"))
     changed = [(name, _plain(value)) for name, value in settings.to_record().items() if value not in (None, {}, [])]
     return section(
