@@ -33,7 +33,7 @@ from journeyman.inference.batch.kernels import Gaussian
 from journeyman.inference.general import GeneralTarget
 from journeyman.inference.kernels import Work
 from journeyman.inference.particles import Moves, Particles, concatenated
-from journeyman.inference.target import LOG_2PI, Target
+from journeyman.inference.target import LOG_2PI, Target, solved_at
 from journeyman.inference.weights import (
     log_mean_exp,
     log_mean_variance,
@@ -41,7 +41,6 @@ from journeyman.inference.weights import (
     stage_size,
     systematic_resample,
 )
-from journeyman.mdp import solve_batch
 from journeyman.threads import one_thread, resolve_num_threads, run_chunks
 from journeyman.types import FloatArray, IntArray
 
@@ -242,13 +241,12 @@ def _round_means(q: Gaussian, moved: Moved) -> FloatArray:
 
 def _cross(rng: np.random.Generator, particles: Particles, pilot: Pilot, num_threads: int, report: Report) -> Particles:
     """Take draws of the Gaussian to the posterior."""
-    settings, target, problem, q = particles.settings, particles.target, particles.problem, pilot.q
+    settings, target, q = particles.settings, particles.target, pilot.q
     assert target is not None
     positions = gaussian.draw(rng, q, settings.num_particles)
-    rewards = problem.reward_model.reward(target.parameters(positions))
-    solution = solve_batch(problem.mdp, rewards, num_threads=num_threads)
-    at_hand = Chains(positions, solution.values, solution.policy)
-    log_p = target.log_likelihood(positions, solution.values) - 0.5 * (positions**2 + LOG_2PI).sum(axis=1)
+    values, policies = solved_at(target, positions, num_threads)
+    at_hand = Chains(positions, values, policies)
+    log_p = target.log_likelihood(positions, values) - 0.5 * (positions**2 + LOG_2PI).sum(axis=1)
     log_ratio, group_size = log_p - gaussian.log_q(q, positions), 1
     power, log_evidence, variance = 0.0, 0.0, 0.0
     step, num_leapfrog = pilot.step, float(np.clip(TRAJECTORY_LENGTH / pilot.step, 4.0, settings.max_leapfrog))
