@@ -86,6 +86,12 @@ class Passes:
         return float(logsumexp(np.append(gains, self.log_rest)))
 
     @property
+    def gains(self) -> tuple[tuple[int, float], ...]:
+        """The change points, each with the log gain of an expert who changed their mind there for sure."""
+        gains = self.first + self.last - self.log_evidence
+        return tuple(zip(self.points.tolist(), gains.tolist(), strict=True))
+
+    @property
     def change_point(self) -> int | None:
         """The most likely number of answers before a change of mind; None where they are too few to tell."""
         return int(self.points[np.argmax(self.log_chances + self.first + self.last)]) if len(self.points) else None
