@@ -51,12 +51,12 @@ MISFITS = (
     "prior 8 times too narrow",
 )  # fmt: skip
 RIGHT_WORLDS = {  # and how many runs of each
-    "3x3 grids": 150,
-    "4x4 grids": 50,
-    "4x4 grids, trajectories of 5": 50,
-    "jail": 50,
-    "two states, Normal prior": 60,
-    "two states, 200 atoms (exact)": 60,
+    "3x3 grids": 80,
+    "4x4 grids": 30,
+    "4x4 grids, trajectories of 5": 30,
+    "jail": 25,
+    "two states, Normal prior": 120,
+    "two states, 200 atoms (exact)": 120,
 }
 WRONG_WORLDS = ("3x3 grids", "4x4 grids")
 NUM_WRONG = 8
