@@ -43,6 +43,7 @@ ADVICE = {
     "contradiction": "ask again there, and take a slip back with undo; if both answers are meant, let beta or lapse be "
     "unknown, or add to the state what the expert chooses by",
 }
+CHANGE = Rival("change", "who changed their mind")
 KINDS = tuple(kind for kind in ADVICE if kind != "contradiction")
 
 
@@ -131,7 +132,7 @@ class Criticism:
         found = [self.failure] if self.failure else []
         if self.is_surprising:
             best = self.rivals[0]
-            when = f" after about {self.change_point} actions" if best.kind == "change" and self.change_point else ""
+            when = f" after about {self.change_point} actions" if self.change_point is not None else ""
             found.append(
                 f"the answers do not fit the model: its rivals foretell them {times_words(self.log_evidence)} as well "
                 f"(by chance {times_words(np.log(ALARM))} in at most 4 % of all cases), best of all an expert "
@@ -235,7 +236,7 @@ def criticise(
             failure = f"the model could not be checked: {error}"
     log_evidence = _total(gains, found)
     rivals = tuple(sorted(found, key=lambda rival: -(rival.log_gain + rival.log_share)))
-    is_change = bool(rivals) and rivals[0].kind == "change"
+    is_change = bool(rivals) and rivals[0].words == CHANGE.words
     is_ordered = passes is not None and demonstrations is not None
     return Criticism(
         num_answers=len(steps),
@@ -289,8 +290,7 @@ def _run_rivals(
     passes = passes_over(problem, steps, started, seed=seed, num_threads=num_threads)
     found, variants = [], variants_of(problem)
     if begins is not None:
-        change = Rival("change", "who changed their mind")
-        found.append(RivalGain(*change, passes.log_gain, float(LOG_SHARES["change"])))
+        found.append(RivalGain(*CHANGE, passes.log_gain, float(LOG_SHARES["change"])))
     beliefs = beliefs_under(problem, counts, variants, passes.log_evidence, seed=seed + 2, num_threads=num_threads)
     for variant in variants:
         belief = beliefs.get(variant.label)

@@ -219,7 +219,7 @@ def variants_of(problem: Problem) -> tuple[Variant, ...]:
     if has_fixed_beta(problem.expert):
         for factor, nearer in _factors():
             label = beta_words(problem, factor)
-            varied = replace(problem, expert=Boltzmann(factor * problem.beta))
+            varied = replace(problem, expert=_with_beta(problem, factor))
             needed = "" if nearer is None else beta_words(problem, nearer)
             found.append(Variant(label, Rival("rationality", f"with {label}"), varied, needed))
     else:
@@ -244,6 +244,12 @@ def _factors() -> tuple[tuple[float, float | None], ...]:
 def has_fixed_beta(expert: ExpertModel) -> bool:
     """Return whether an expert is the usual one, with a beta that is known."""
     return type(expert) is Boltzmann and isinstance(expert.beta, float)
+
+
+def _with_beta(problem: Problem, factor: float) -> ExpertModel:
+    """Return the expert with `factor` times its beta, and all else that it may have."""
+    assert isinstance(problem.expert, Boltzmann)
+    return replace(problem.expert, beta=factor * problem.beta)
 
 
 def beta_words(problem: Problem, factor: float) -> str:
