@@ -50,9 +50,16 @@ MISFITS = (
     "beta 4 times lower", "beta 4 times higher", "20 % lapses", "goal switches", "wrong slip",
     "prior 8 times too narrow",
 )  # fmt: skip
-RIGHT_WORLDS = {"3x3 grids": 260, "jail": 60, "4x4 grids": 50, "4x4 grids, trajectories of 5": 50}
+RIGHT_WORLDS = {  # and how many runs of each
+    "3x3 grids": 80,
+    "4x4 grids": 30,
+    "4x4 grids, trajectories of 5": 30,
+    "jail": 25,
+    "two states, Normal prior": 120,
+    "two states, 200 atoms (exact)": 120,
+}
 WRONG_WORLDS = ("3x3 grids", "4x4 grids")
-NUM_WRONG = 10
+NUM_WRONG = 8
 WRONG_SLIP = 0.6
 
 
