@@ -189,5 +189,5 @@ def test_the_stated_error_of_the_log_evidence_is_that_of_independent_runs(name, 
     runs = [infer(world.problem, data, path=path, seed=seed, num_particles=300, num_threads=1) for seed in range(24)]
     stated = np.sqrt(np.mean([run.log_evidence_error**2 for run in runs]))
     spread = np.std([run.log_evidence for run in runs], ddof=1)
-    # With 24 runs the spread is known to 15 %; a factor of 2 is far outside of that, and of what we promise (0.7 to 1.5).
+    # With 24 runs the spread is known to 15 %: 0.7 to 1.5, give or take two of these.
     assert 0.5 < stated / spread < 2.0

@@ -1,4 +1,4 @@
-"""The stated error of the log evidence: of atoms, of nets, of particles one answer after the other, and in snapshots."""
+"""The stated error of the log evidence: of atoms, nets and particles, and in snapshots."""
 
 import numpy as np
 import pytest
