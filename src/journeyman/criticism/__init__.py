@@ -1,0 +1,1 @@
+"""Criticism: whether a model of an expert fits what the expert does, and which of several models fits better."""
