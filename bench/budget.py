@@ -42,15 +42,14 @@ def look_at(learner: ActiveLearner, number: int) -> list[tuple[int, float, bool]
     """Return (draws, processor seconds so far, whether it holds) of each look at what a learner knows now."""
     claim, begin = checked_claim(EPSILON, DELTA, learner.settings.confidence), time.process_time()
     candidate = Candidate(learner.apprentice(), "expected_return", "initial")
-    belief, looks, num_before = learner._state.belief, [], 0
+    belief, looks = learner._state.belief, []
     on_particles = measured(sample_set(learner.posterior()), candidate, claim)
     assert belief is not None and on_particles.size is not None
     if lower_bound(on_particles.chance, on_particles.size, claim.confidence) > DELTA:
         return []
     growing = growing_posteriors(belief, learner.settings, tuple(learner.ledger.answers.values()), number, 1)
-    for posterior in growing or ():
-        level = look_confidence(claim.confidence, num_before, posterior.num_samples, max(BUDGETS))
-        spent, num_before = claim._replace(confidence=level), posterior.num_samples
+    for look, posterior in enumerate(growing or (), start=1):
+        spent = claim._replace(confidence=look_confidence(claim.confidence, look))
         found = measured(sample_set(posterior), candidate, spent)
         holds = found.bound <= DELTA and not posterior.warnings
         looks.append((posterior.num_samples, round(time.process_time() - begin, 3), holds))

@@ -29,6 +29,7 @@ LAYERS = [
     "worlds",
     "problem_files",
     "inference",
+    "criticism",
     "apprentice",
     "criticism",
     "acquisition",

@@ -26,6 +26,11 @@ def plain_number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def nats(value: float, error: float | None) -> str:
+    """Return a number of nats with its standard error: "-31.25 +- 0.14 nats"; without one that is 0 or not known."""
+    return f"{value:.2f} +- {error:.2g} nats" if error else f"{value:.2f} nats"
+
+
 def counted(count: int, word: str) -> str:
     """Return a count with its word: "1 state", "2 states"."""
     return f"{count} {word}" if count == 1 else f"{count} {word}s"

@@ -237,7 +237,7 @@ def test_json_is_json_whatever_the_status():
         assert "All of this assumes that:" in text
         for reason in certificate.reasons:
             assert reason[:40] in text
-    assert seen == set(STATUSES)
+    assert seen == set(STATUSES) - {"doubtful"}  # which tests of criticism see
 
 
 def test_text_says_what_matters():

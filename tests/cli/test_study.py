@@ -184,7 +184,39 @@ def test_export_and_import(study, run, succeed, tmp_path):
     assert code == 1
     assert "--repeat-last" in err
     succeed("study export my.study answers.npz --format imitation --repeat-last")
-    assert "Attached 2 demonstrations" in succeed("study import answers.csv.study answers.npz --format imitation")
+    again = "study import answers.csv.study answers.npz --format imitation"
+    assert "2 of 2 a second time" in run(again)[2]
+    assert "Attached 2 demonstrations" in succeed(f"{again} --allow-duplicates")
+
+
+def test_a_file_that_is_imported_twice_does_not_count_twice(study, run, succeed, tmp_path):
+    rows = ["demonstration,state,action,final_state,ended", "0,house,right,,truncated", "0,path,right,pond,truncated"]
+    with Study.open("my.study") as opened:
+        mdp = opened.problem.mdp
+    names = (*mdp.state_labels, *mdp.action_labels)
+    numbers = {name: str(index % mdp.num_states) for index, name in enumerate(names)}
+    table = [",".join(numbers.get(cell, cell) for cell in row.split(",")) if i else row for i, row in enumerate(rows)]
+    (tmp_path / "old.csv").write_text("\n".join(table) + "\n")
+    assert "Attached 1 demonstrations" in succeed("study import my.study old.csv")
+    code, out, err = run("study import my.study old.csv")
+    assert (code, out) == (1, "")
+    assert "1 of 1 a second time: demonstration 0 (2 steps from state" in err and "--allow-duplicates" in err
+    assert succeed("study status my.study --quick --json")["num_demonstrations"] == 1
+    table += [row.replace("0,", "1,", 1) for row in table[1:2]]
+    (tmp_path / "more.csv").write_text("\n".join(table) + "\n")
+    assert succeed("study import my.study old.csv --skip-duplicates --json") == {"answers": [], "skipped": [0]}
+    assert "Nothing is new. Left out 1" in succeed("study import my.study old.csv --skip-duplicates")
+    assert succeed("study import my.study old.csv --allow-duplicates --json") == {"answers": ["attached-1"]}
+    assert succeed("study import my.study more.csv --json") == {"answers": ["attached-2", "attached-3"]}
+    succeed("study attach my.study house:right path:right --final pond")
+    code, _, err = run("study attach my.study house:right path:right --final pond")
+    assert code == 1 and "there as attached-4" in err
+    succeed("study attach my.study house:right path:right --final pond --allow-duplicates")
+    succeed("study attach my.study house:right")
+    succeed("study attach my.study house:right")
+
+
+def test_other_exports(study, run, succeed, tmp_path):
     succeed("study export my.study policy.json --what policy")
     succeed("study export my.study certificate.json --what certificate")
     assert len(json.loads((tmp_path / "policy.json").read_text())["policy"]) == 8

@@ -10,7 +10,7 @@ from journeyman.errors import InferenceError, InputError
 from journeyman.inference import smc
 from journeyman.inference.enumeration import infer_enumerate
 from journeyman.inference.policywalk import infer_policywalk
-from journeyman.inference.weights import effective_size
+from journeyman.inference.weights import effective_size, stage_size
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete, PerStateAction
 from journeyman.worlds import World, make_world
@@ -257,5 +257,5 @@ def test_refuses_settings_out_of_range(settings, message):
 @pytest.mark.parametrize("size", [1.0, 1e3, 1e9, 1e30])
 def test_a_stage_keeps_the_effective_size_that_is_wanted_however_surprising(size):
     log_weights = -size * np.random.default_rng(0).exponential(size=500)
-    part = smc._stage_size(log_weights, 250.0)
+    part = stage_size(log_weights, 250.0)
     assert part == 1.0 or effective_size(part * log_weights) == pytest.approx(250.0, rel=1e-3)

@@ -37,6 +37,7 @@ from journeyman.acquisition.information import (
 from journeyman.acquisition.pac import rate_pac_eig
 from journeyman.acquisition.scores import Rating, ScoringContext, each_sample
 from journeyman.apprentice.policies import most_likely_optimal
+from journeyman.apprentice.regret import regret_unit
 from journeyman.checks import whole_number
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp import solve_batch
@@ -65,7 +66,8 @@ def rate_failure_chance(posterior: Posterior, context: ScoringContext, *, answer
         How many equal answers a state query is rated as; a trajectory is rated as what it is.
     """
     whole_number(answers, "answers", 1, "3 is usual, 1 looks one answer ahead.")
-    regret = candidate_regrets(posterior, candidate_policies(posterior, context, answers))
+    policies = candidate_policies(posterior, context, answers)
+    regret = candidate_regrets(posterior, policies) / regret_unit(posterior, context.epsilon)
     for level in _levels(context, regret):
         is_failing = (regret >= level * context.epsilon).astype(np.float64)
         rating = failure_again(posterior, is_failing, answers, context, own_weights(posterior), np.ones(1))

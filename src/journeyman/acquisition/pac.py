@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from journeyman.acquisition.information import NO_INFORMATION, rate_information, state_chunks
 from journeyman.acquisition.scores import Partition, Rating, ScoringContext, packed, refined
 from journeyman.apprentice.policies import most_likely_optimal
-from journeyman.apprentice.regret import regrets
+from journeyman.apprentice.regret import regret_unit, regrets
 from journeyman.checks import float_array, one_of
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
@@ -71,7 +71,8 @@ def rate_pac_eig(
     mdp = posterior.problem.mdp
     chosen = most_likely_optimal(posterior) if policy is None else checked_policies(mdp, policy)
     factors = occupancy_of(mdp, chosen) if occupancy else np.ones(mdp.num_states)
-    can_fail = bool((posterior.weights @ (regrets(posterior, chosen) >= context.epsilon)) > NO_CHANCE)
+    lost = regrets(posterior, chosen) / regret_unit(posterior, context.epsilon)
+    can_fail = bool((posterior.weights @ (lost >= context.epsilon)) > NO_CHANCE)
     for num_halvings in range(MAX_HALVINGS + 1):
         scaled = limits / 2.0**num_halvings
         partition = regret_partition(posterior, context, chosen, factors, scaled, is_joint=components == "joint")
@@ -135,12 +136,15 @@ def regret_partition(
     mdp, num_samples = posterior.problem.mdp, posterior.num_samples
     joint = np.zeros(num_samples, dtype=np.int64)
     local = np.zeros((1 if is_joint else mdp.num_states, num_samples), dtype=np.int64)
+    unit = regret_unit(posterior, context.epsilon)[:, None]
     wanted = np.arange(mdp.num_states) if is_joint or context.kind == "trajectory" else context.states
     for _, states in state_chunks(posterior, wanted[factors[wanted] > 0.0]):
         q, margins = posterior.q(states), posterior.tie_margins[:, states]
         for offset, state in enumerate(states.tolist()):
             regret = q[:, offset] - q[:, offset, [policy[state]]]
-            regret = np.where(regret > margins[:, [offset]], factors[state] * regret, -1.0)  # equal: below every limit
+            regret = np.where(
+                regret > margins[:, [offset]], factors[state] * regret / unit, -1.0
+            )  # equal: below every limit
             labels = packed(np.searchsorted(limits, regret, side="right"), len(limits) + 1)
             if not is_joint:
                 local[state] = labels

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from journeyman.acquisition.information import own_weights
 from journeyman.acquisition.registry import ACQUISITIONS, check_acquisition_options, rate
 from journeyman.acquisition.scores import Rating, Scores, ScoringContext, checked_rating
-from journeyman.apprentice.policies import checked_epsilon
+from journeyman.apprentice.epsilon import checked_epsilon
 from journeyman.checks import float_array, one_of, real_number, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import KINDS

@@ -20,7 +20,7 @@ the number of states that the policy visits at all (published: all S), and the t
 import math
 from typing import Any, NamedTuple
 
-from journeyman.apprentice.policies import checked_epsilon
+from journeyman.apprentice.epsilon import absolute_epsilon
 from journeyman.checks import positive, real_number, share, whole_number
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
@@ -59,7 +59,7 @@ def eig_min(
     count = num_states if support is None else checked_support(support, num_states)
     longest = 1.0 / (1.0 - checked_discount(discount))
     steps = longest if visits is None else checked_visits(visits, longest)
-    threshold = checked_epsilon(epsilon) / steps
+    threshold = absolute_epsilon(epsilon, "bounds") / steps
     rationality = positive(beta, "beta", "Larger means closer to optimal.")
     if num_actions == 1:
         return math.inf

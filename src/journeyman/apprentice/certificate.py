@@ -25,12 +25,14 @@ from journeyman.apprentice.effective_size import (
     sample_set,
     upper_bound,
 )
+from journeyman.apprentice.epsilon import checked_epsilon, epsilon_record
 from journeyman.apprentice.looks import FUTILE, Budget, chance_to_hold, look_confidence
-from journeyman.apprentice.policies import APPRENTICES, checked_epsilon
+from journeyman.apprentice.policies import APPRENTICES
 from journeyman.apprentice.regret import Failures, StateContribution, checked_scope, failures_of, top_states_of
 from journeyman.apprentice.sensitivity import ExpertSensitivity, expert_sensitivity
-from journeyman.apprentice.verdict import Claim, Estimate, assumptions, verdict_of
+from journeyman.apprentice.verdict import Claim, Estimate, assumptions, criticised, verdict_of
 from journeyman.checks import share
+from journeyman.criticism import Criticism, criticise
 from journeyman.errors import InputError
 from journeyman.inference.kernels import SLACK
 from journeyman.inference.posterior import Posterior, checked_posterior, weighted_quantile
@@ -39,7 +41,8 @@ from journeyman.wording import percent
 
 DEFAULT_APPRENTICE = "expected_return"
 QUANTILE_LEVELS = (0.5, 0.9, 0.95, 0.99)
-STATUSES = ("holds", "undecided", "fails", "refused")
+STATUSES = ("holds", "doubtful", "undecided", "fails", "refused")
+CheckFn = Callable[[Posterior, bool], Criticism | None]
 CANNOT_SPLIT = (
     "a policy chosen from samples must be certified on others, but all the weight lies in one half of them. "
     "Use more samples, or another seed."
@@ -50,16 +53,17 @@ CANNOT_SPLIT = (
 class Certificate:
     """What may be said about a policy, and how sure that is.
 
-    status: "holds"; "undecided": p_hat is at most delta but its bound is not; "fails": p_hat is above delta; "refused":
-    the samples cannot support any claim. p_hat: estimated chance of failure; upper_bound: of that chance, at
-    `confidence`; effective_size: how many independent samples it is worth (None if the posterior is exact), and
-    effective_size_source: what limits it; num_looks: how often it was looked whether the samples were enough, where
-    they were drawn until they were (see `certify_growing`), ended_by: what ended that, one of `ENDINGS`, or "" where
-    nothing was drawn, and max_seconds: its limit, if any. numerical_error: guaranteed error of every regret, in units
-    of the reward; regrets that it may keep below epsilon count as failures. mean_regret and regret_quantiles (level,
-    value): of the regret from the initial states, or from the worst state. top_states: where the regret comes from.
-    sensitivity: p_hat under other experts. reasons: why it does not hold; advice: what would help; assumptions: what
-    all of this rests on.
+    status: "holds"; "doubtful": it would hold, but the model of the expert does not fit the answers; "undecided": p_hat
+    is at most delta but its bound is not; "fails": p_hat is above delta; "refused": the samples cannot support any
+    claim. p_hat: estimated chance of failure; upper_bound: of that chance, at `confidence`; effective_size: how many
+    independent samples it is worth (None if the posterior is exact), and effective_size_source: what limits it;
+    num_looks: how often it was looked whether the samples were enough, where they were drawn until they were (see
+    `certify_growing`), ended_by: what ended that, one of `ENDINGS`, or "" where nothing was drawn, and max_seconds: its
+    limit, if any. numerical_error: guaranteed error of every regret; regrets that it may keep below epsilon count as
+    failures. mean_regret and regret_quantiles (level, value): of the regret from the initial states, or from the worst
+    state. Regrets are measured as epsilon is, in units of the reward or as a `Share` of what is at stake. top_states:
+    where the regret comes from. sensitivity: p_hat under other experts. reasons: why it does not hold, or not plainly;
+    advice: what would help; assumptions: what all of this rests on. criticism: of the model, where it was checked.
     """
 
     status: str
@@ -85,11 +89,17 @@ class Certificate:
     reasons: tuple[str, ...]
     advice: tuple[str, ...]
     assumptions: tuple[str, ...]
+    criticism: Criticism | None = field(default=None, repr=False)
 
     @property
     def holds(self) -> bool:
-        """Whether the policy is probably approximately correct, as far as these samples can tell."""
+        """Whether the policy is probably approximately correct, as far as these samples can tell; no if doubtful."""
         return self.status == "holds"
+
+    @property
+    def holds_if_model_is_right(self) -> bool:
+        """Whether it holds, or would if nothing spoke against the model of the expert."""
+        return self.status in ("holds", "doubtful")
 
     def text(self) -> str:
         """Return the certificate in words, for readers who know no statistics."""
@@ -100,6 +110,7 @@ class Certificate:
         record = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return record | {
             "holds": self.holds,
+            "epsilon": epsilon_record(self.epsilon),
             "policy": np.asarray(self.policy).tolist(),
             "regret_quantiles": [{"level": level, "regret": value} for level, value in self.regret_quantiles],
             "top_states": [state._asdict() for state in self.top_states],
@@ -107,6 +118,7 @@ class Certificate:
             "reasons": list(self.reasons),
             "advice": list(self.advice),
             "assumptions": list(self.assumptions),
+            "criticism": None if self.criticism is None else self.criticism.to_record(),
         }
 
     def to_json(self) -> str:
@@ -123,6 +135,7 @@ def certify(
     apprentice: str = DEFAULT_APPRENTICE,
     confidence: float = 0.95,
     scope: str = "initial",
+    check_fn: CheckFn | None = None,
 ) -> Certificate:
     """Certify a policy, or choose one on half of the samples and certify it on the other half.
 
@@ -141,11 +154,14 @@ def certify(
         Of the upper bound: how seldom bad luck of the sampler may make it too low.
     scope
         "initial": regret from the initial distribution. "every_state": a guarantee for every state to start from.
+    check_fn
+        check_fn(posterior, is_full) criticises the model, if the certificate would hold (is_full) or is refused.
+        Default: a quick check, of what follows from the samples and the counts of answers; `unchecked` for none.
 
     Returns
     -------
-    A Certificate, which holds only if `upper_bound` is at most delta. It never raises because samples are bad: then it
-    is refused, with the reason.
+    A Certificate, which holds only if `upper_bound` is at most delta and nothing speaks against the model. It never
+    raises because samples are bad: then it is refused, with the reason.
     """
     claim = checked_claim(epsilon, delta, confidence)
     checked_scope(scope)
@@ -161,7 +177,16 @@ def certify(
         first, samples = split
         policy = choice.policy_fn(first.posterior, claim.epsilon)
     chosen = Candidate(read_only(policy), source, scope)
-    return _certificate(measured(samples, chosen, claim), chosen, claim, doubts, Drawing())
+    return _certificate(measured(samples, chosen, claim), chosen, claim, doubts, Drawing(), check_fn)
+
+
+def quick_check(posterior: Posterior, is_full: bool) -> Criticism:
+    """Criticise the model by what follows from the samples and the counts of answers: their order is not known."""
+    return criticise(posterior, is_full=False)
+
+
+def unchecked(posterior: Posterior, is_full: bool) -> None:
+    """Criticise nothing, where many certificates are computed and the model is known to be right."""
 
 
 def certify_growing(
@@ -176,6 +201,7 @@ def certify_growing(
     max_samples: int,
     max_seconds: float | None = None,
     report_fn: Callable[[float, str], None] | None = None,
+    check_fn: CheckFn | None = None,
 ) -> Certificate:
     """Certify a policy on samples that grow until the claim is decided, or the budget is used.
 
@@ -203,16 +229,14 @@ def certify_growing(
     claim = checked_claim(epsilon, delta, confidence)
     chosen = Candidate(read_only(policy), source, checked_scope(scope))
     budget = Budget.checked(max_samples, max_seconds)
-    look, num_before, found, ended_by = 0, 0, None, ""
+    look, found, ended_by = 0, None, ""
     begin = before = time.perf_counter()
     for look, posterior in enumerate(posteriors, start=1):
-        num_samples = posterior.num_samples
-        level = look_confidence(claim.confidence, num_before, num_samples, budget.max_samples)
-        spent, num_before = claim._replace(confidence=level), num_samples
+        spent = claim._replace(confidence=look_confidence(claim.confidence, look))
         found = measured(sample_set(checked_posterior(posterior)), chosen, spent)
         if report_fn is not None:
-            words = f"{num_samples} samples: {percent(found.chance, 2)}, at most {percent(found.bound, 2)}"
-            report_fn(min(1.0, num_samples / max_samples), words)
+            words = f"{posterior.num_samples} samples: {percent(found.chance, 2)}, at most {percent(found.bound, 2)}"
+            report_fn(min(1.0, posterior.num_samples / max_samples), words)
         now = time.perf_counter()
         ended_by = _ended_by(found, spent, claim, budget, look, now - begin, now - before)
         if ended_by:
@@ -221,7 +245,7 @@ def certify_growing(
     if found is None:
         raise InputError("a certificate must have samples to rest on, got none. Give at least one posterior.")
     drawing = Drawing(look, ended_by or "exhaustion", budget.max_seconds)
-    return _certificate(found, chosen, claim, found.samples.posterior.warnings, drawing)
+    return _certificate(found, chosen, claim, found.samples.posterior.warnings, drawing, check_fn)
 
 
 def _ended_by(
@@ -237,7 +261,7 @@ def _ended_by(
         return "max_samples"
     assert found.size is not None  # what is exact is decided
     hope = chance_to_hold(
-        found.chance, found.size, posterior.num_samples, budget.max_samples,
+        found.chance, found.size, posterior.num_samples, look, budget.max_samples,
         delta=claim.delta, confidence=claim.confidence,
     )  # fmt: skip
     if hope < FUTILE:
@@ -304,7 +328,12 @@ def measured(samples: SampleSet, candidate: Candidate, claim: Claim) -> Measured
 
 
 def _certificate(
-    found: Measured, candidate: Candidate, claim: Claim, doubts: tuple[str, ...], drawing: Drawing
+    found: Measured,
+    candidate: Candidate,
+    claim: Claim,
+    doubts: tuple[str, ...],
+    drawing: Drawing,
+    check_fn: CheckFn | None,
 ) -> Certificate:
     posterior, failures = found.samples.posterior, found.failures
     top_states = top_states_of(posterior, candidate.policy, claim.epsilon, candidate.scope)
@@ -315,6 +344,14 @@ def _certificate(
     error = float(failures.error.max())
     estimate = Estimate(found.chance, found.bound, found.size, error, found.doubt)
     verdict = verdict_of(posterior, failures.regret, top_states, estimate, claim, doubts, drawing.ended_by)
+    criticism, is_green = None, verdict.status == "holds"
+    if is_green or verdict.status == "refused":
+        criticism = (check_fn or quick_check)(posterior, is_green)
+    sensitivity = expert_sensitivity(
+        found.samples, failures.is_failing, claim, candidate.policy, candidate.scope, criticism if is_green else None
+    )
+    if criticism is not None:
+        verdict = criticised(verdict, criticism, [entry.expert for entry in sensitivity if entry.chance is None])
     return Certificate(
         status=verdict.status,
         **claim._asdict(),
@@ -331,10 +368,11 @@ def _certificate(
         mean_regret=float(posterior.mean(failures.regret)),
         regret_quantiles=quantiles,
         top_states=top_states,
-        sensitivity=expert_sensitivity(found.samples, failures.is_failing, claim.confidence),
+        sensitivity=sensitivity,
         reasons=verdict.reasons,
         advice=verdict.advice,
         assumptions=assumptions(posterior.problem),
+        criticism=criticism,
     )
 
 

@@ -3,6 +3,7 @@
 import textwrap
 from typing import TYPE_CHECKING
 
+from journeyman.apprentice.epsilon import Share, epsilon_words, regret_words
 from journeyman.apprentice.looks import ending_words
 from journeyman.wording import percent
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 WIDTH = 100
 HEADLINES = {
     "holds": "The certificate HOLDS.",
+    "doubtful": "The certificate holds, but THE MODEL IS DOUBTFUL: the answers do not fit what it assumes.",
     "undecided": "The certificate does not hold yet: it may be true, but these samples cannot show it.",
     "fails": "The certificate does NOT hold.",
     "refused": "No certificate: the samples cannot support any claim.",
@@ -37,6 +39,13 @@ def claim_sentence(certificate: "Certificate") -> str:
     sure = percent(1.0 - certificate.delta, 3)
     start = "from the initial states" if certificate.scope == "initial" else "from every state it may start in"
     subject = "The policy loses" if certificate.holds else "It would say: the policy loses"
+    if certificate.status == "doubtful":
+        subject = "If the model were right, it would say: the policy loses"
+    if isinstance(certificate.epsilon, Share):
+        return (
+            f"{subject} less than {epsilon_words(certificate.epsilon)} {start}, with a probability of at least {sure}. "
+            "At stake is what the best policy gains over doing anything at random."
+        )
     return (
         f"{subject} less than {certificate.epsilon:.4g} of the expected return {start}, compared with the best policy, "
         f"with a probability of at least {sure}."
@@ -46,7 +55,7 @@ def claim_sentence(certificate: "Certificate") -> str:
 def number_sentences(certificate: "Certificate") -> list[str]:
     """Return the numbers behind the claim, a sentence each."""
     c = certificate
-    event = f"losing {c.epsilon:.4g} or more"
+    event = f"losing {epsilon_words(c.epsilon)} or more"
     if c.scope == "every_state":
         event = "a choice in some state that costs so much that this could add up"
     how = f"at {percent(c.confidence, 3)} confidence" if c.effective_size is not None else "computed exactly"
@@ -61,15 +70,19 @@ def number_sentences(certificate: "Certificate") -> list[str]:
             f"(limited by {c.effective_size_source}){drawn}."
         )
     where = "the initial states" if c.scope == "initial" else "the worst state"
-    parts = ", ".join(f"{value:.3g} in {percent(level, 3)}" for level, value in c.regret_quantiles)
-    lines.append(f"Regret from {where}: {c.mean_regret:.3g} on average; at most {parts} of the cases.")
+    parts = ", ".join(f"{regret_words(value, c.epsilon)} in {percent(level, 3)}" for level, value in c.regret_quantiles)
+    lines.append(
+        f"Regret from {where}: {regret_words(c.mean_regret, c.epsilon)} on average; at most {parts} of the cases."
+    )
     if c.top_states:
         what = "adds" if c.scope == "initial" else "has"
-        names = ", ".join(f"{state.name} ({what} {state.regret:.3g})" for state in c.top_states)
+        names = ", ".join(f"{state.name} ({what} {regret_words(state.regret, c.epsilon)})" for state in c.top_states)
         lines.append(f"States that matter most: {names}.")
     for entry in c.sensitivity:
         says = "unknown, too few samples fit" if entry.chance is None else f"about {percent(entry.chance, 3)}"
         lines.append(f"If the expert had {entry.expert}, the chance would be {says}.")
+    if c.criticism is not None and c.holds:
+        lines.append(f"The model was checked: {c.criticism.sentence}")
     if c.policy_source != "given":
         lines.append(
             f"The policy was chosen as {c.policy_source}"

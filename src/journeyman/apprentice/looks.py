@@ -18,15 +18,13 @@ ENDINGS = ("decision", "futility", "doubt", "max_samples", "max_seconds", "exhau
 NUM_QUANTILES = 200  # of the belief about the chance, which predictions are averaged over
 
 
-def look_confidence(confidence: float, num_before: int, num_samples: int, max_samples: int) -> float:
-    """Return the confidence of the bound at a look that keeps `confidence` over all of them, the last one included.
+def look_confidence(confidence: float, look: int) -> float:
+    """Return the confidence of the bound at a look, counted from 1, that keeps `confidence` over all of them.
 
-    Looking again and again would make an ordinary bound too low too often. Of 1 - confidence, a look at `num_samples`,
-    of which the look before had `num_before`, may spend the part that its new samples are of the `max_samples` that may
-    be drawn. So the last look, which has the most samples and decides what is close, may spend the most.
+    Looking again and again would make an ordinary bound too low too often. Of 1 - confidence, look k may spend
+    1 / (k (k + 1)), which adds up to all of it however many looks there are.
     """
-    spent = min(1.0, num_samples / max_samples) - min(1.0, num_before / max_samples)
-    return 1.0 - (1.0 - confidence) * spent
+    return 1.0 - (1.0 - confidence) / (look * (look + 1))
 
 
 class Budget(NamedTuple):
@@ -60,7 +58,7 @@ def checked_seconds(max_seconds: float | None) -> float | None:
 
 
 def chance_to_hold(
-    chance: float, size: float, num_samples: int, max_samples: int, *, delta: float, confidence: float
+    chance: float, size: float, num_samples: int, look: int, max_samples: int, *, delta: float, confidence: float
 ) -> float:
     """Return an upper bound of the chance that the claim is shown at a later look, by what is seen at this one.
 
@@ -73,9 +71,8 @@ def chance_to_hold(
     believed = betaincinv(hits + 0.5, size - hits + 0.5, levels)
     total, factor = 0.0, 1
     while num_samples * factor < max_samples:
-        num_before, factor = num_samples * factor, 2 * factor
-        level = look_confidence(confidence, num_before, num_samples * factor, max_samples)
-        allowed = factor * size * most_allowed(factor * size, delta, level) - hits
+        factor, look = 2 * factor, look + 1
+        allowed = factor * size * most_allowed(factor * size, delta, look_confidence(confidence, look)) - hits
         if allowed >= 0.0:
             total += float(bdtr(np.floor(allowed), round((factor - 1) * size), believed).mean())
     return min(1.0, total)

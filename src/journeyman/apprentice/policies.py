@@ -18,8 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from journeyman.apprentice.regret import is_failing, regret_contributions, regret_estimates, sample_values
-from journeyman.checks import positive, whole_number
+from journeyman.apprentice.epsilon import checked_epsilon
+from journeyman.apprentice.regret import (
+    is_failing,
+    regret_contributions,
+    regret_estimates,
+    regret_unit,
+    sample_values,
+)
+from journeyman.checks import whole_number
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp.policies import action_probabilities, occupancy, policy_matrix, solve_linear
 from journeyman.registry import Registry
@@ -93,7 +100,7 @@ class Risk(NamedTuple):
 
 def risk_of(posterior: Posterior, policy: IntArray, epsilon: float) -> Risk:
     """Return the risk of a policy."""
-    found = regret_estimates(posterior, policy)
+    found = regret_estimates(posterior, policy).in_units(regret_unit(posterior, epsilon))
     return Risk(float(posterior.mean(is_failing(*found, epsilon))), float(posterior.mean(found.cleaned())))
 
 
@@ -129,14 +136,15 @@ def improved(
 
 def _best_change(posterior: Posterior, policy: IntArray, epsilon: float, max_states: int) -> IntArray | None:
     """Return the policy changed in the one state where that lowers the risk most, or None if nothing can be changed."""
-    regret, errors = regret_estimates(posterior, policy)
+    unit = regret_unit(posterior, epsilon)
+    regret, errors = regret_estimates(posterior, policy).in_units(unit)
     failing = posterior.weights * is_failing(regret, errors, epsilon)
     nu = occupancy(posterior.problem.mdp, policy)
-    blame = np.where(nu > 0.0, failing @ regret_contributions(posterior, policy), 0.0)
+    blame = np.where(nu > 0.0, (failing / unit) @ regret_contributions(posterior, policy), 0.0)
     states = np.argsort(-blame, kind="stable")[: min(max_states, int((blame > 0.0).sum()))]
     if states.size == 0:
         return None
-    after = regret[:, None, None] - return_changes(posterior, policy, states)
+    after = regret[:, None, None] - return_changes(posterior, policy, states) / unit[:, None, None]
     chances = posterior.mean(is_failing(after, errors[:, None, None], epsilon))
     is_change = posterior.problem.mdp.available[states]
     is_change[np.arange(len(states)), policy[states]] = False
@@ -170,11 +178,6 @@ def return_changes(posterior: Posterior, policy: IntArray, states: IntArray) -> 
     reached = (transitions @ columns.T).reshape(*size, len(states))[own, :, own]  # p(. | s, a) . B^-1 e_s
     share = mdp.discount * (reached - reached[own, policy[states]][:, None])
     return np.asarray(advantage * (nu[:, None] / (1.0 - share)))
-
-
-def checked_epsilon(epsilon: float) -> float:
-    """Return the regret that is too much, if it is positive and finite."""
-    return positive(epsilon, "epsilon", "It is the regret that would be too much, in units of the reward.")
 
 
 @dataclass(frozen=True)

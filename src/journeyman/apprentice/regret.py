@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from journeyman.apprentice.epsilon import Share
 from journeyman.checks import one_of
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp.accuracy import relative_rounding
@@ -42,6 +43,11 @@ class Estimates(NamedTuple):
 
     values: FloatArray
     errors: FloatArray
+
+    def in_units(self, unit: FloatArray) -> "Estimates":
+        """Return the numbers `[M, ...]` and their errors in units `[M]`."""
+        each = unit.reshape(-1, *[1] * (self.values.ndim - 1))
+        return Estimates(self.values / each, self.errors / each)
 
     def cleaned(self) -> FloatArray:
         """Return the numbers, exactly 0 where they are no larger than their error."""
@@ -152,7 +158,8 @@ class StateContribution(NamedTuple):
     """A state where regret comes from.
 
     regret: posterior mean of what this state adds to the total regret (from the initial states), or of its immediate
-    regret (for every state); chance: that its immediate regret is at least (1 - discount) epsilon.
+    regret (for every state), in the unit of epsilon; chance: that its immediate regret is at least (1 - discount)
+    epsilon.
     """
 
     state: int
@@ -164,7 +171,8 @@ class StateContribution(NamedTuple):
 class Failures(NamedTuple):
     """is_failing `[M]`; regret `[M]` from the initial distribution or from the worst state; error `[M]` of that.
 
-    A regret that its numerical error may keep below epsilon counts as a failure: errors never make a claim true.
+    Both are in the unit of epsilon, see `regret_unit`. A regret that its numerical error may keep below epsilon counts
+    as a failure: errors never make a claim true.
     """
 
     is_failing: BoolArray
@@ -177,23 +185,48 @@ def is_failing(regret: FloatArray, error: FloatArray, epsilon: float) -> BoolArr
     return np.asarray((regret >= epsilon - error) | (error >= 0.5 * epsilon))
 
 
+def stakes(posterior: Posterior) -> Estimates:
+    """Return what is at stake under every sample `[M]`: what a policy that does anything at random loses in all.
+
+    At random means one of the available actions, with equal chances; the loss is its regret from the initial
+    distribution. It comes by everywhere that can be reached, so where nothing is at stake every policy is the best.
+    """
+    available = posterior.problem.mdp.available
+    return regret_estimates(posterior, available / available.sum(axis=1, keepdims=True))
+
+
+def regret_unit(posterior: Posterior, epsilon: float) -> FloatArray:
+    """Return the unit `[M]` that epsilon is in, under every sample: that of the reward, or all that is at stake.
+
+    Where nothing is at stake it is infinite: nothing can be lost. Where that may be a numerical error, the error is the
+    unit: other errors are about as large, so that the sample counts as a failure.
+    """
+    if not isinstance(epsilon, Share):
+        return np.ones(posterior.num_samples)
+    unit = np.maximum(*stakes(posterior))
+    return np.where(unit > 0.0, unit, np.inf)
+
+
 def failures_of(posterior: Posterior, policy: ArrayLike, epsilon: float, scope: str) -> Failures:
     """Return under which samples a policy fails, in a scope of "initial" or "every_state", and its regret there."""
+    unit = regret_unit(posterior, epsilon)
     if scope == "initial":
-        found = regret_estimates(posterior, policy)
+        found = regret_estimates(posterior, policy).in_units(unit)
         return Failures(is_failing(*found, epsilon), found.cleaned(), found.errors)
-    immediate = immediate_estimates(posterior, policy)
+    immediate = immediate_estimates(posterior, policy).in_units(unit)
     is_bad = is_failing(*immediate, _threshold(posterior, epsilon)).any(axis=1)
     error = immediate.errors.max(axis=1) / (1.0 - posterior.problem.mdp.discount)
-    return Failures(np.asarray(is_bad), state_regrets(posterior, policy).max(axis=1), error)
+    return Failures(np.asarray(is_bad), state_regrets(posterior, policy).max(axis=1) / unit, error)
 
 
 def top_states_of(posterior: Posterior, policy: ArrayLike, epsilon: float, scope: str) -> tuple[StateContribution, ...]:
     """Return the states that add most to the mean regret, or that are most likely to fail; none that add nothing."""
     mdp = posterior.problem.mdp
+    unit = regret_unit(posterior, epsilon)
     immediate = immediate_estimates(posterior, policy)
-    chances = posterior.mean(is_failing(*immediate, _threshold(posterior, epsilon)))
-    added = posterior.mean(np.where(immediate.values <= posterior.tie_margins, 0.0, immediate.values)) * (
+    chances = posterior.mean(is_failing(*immediate.in_units(unit), _threshold(posterior, epsilon)))
+    is_tie = immediate.values <= posterior.tie_margins
+    added = posterior.mean(np.where(is_tie, 0.0, immediate.values) / unit[:, None]) * (
         occupancy(mdp, policy) if scope == "initial" else 1.0
     )
     order = np.argsort(-(added if scope == "initial" else chances), kind="stable")[:NUM_TOP_STATES]

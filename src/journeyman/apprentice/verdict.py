@@ -1,11 +1,14 @@
 """What follows from the numbers of a certificate: its status, the reasons for it, and what would help."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from journeyman.apprentice.effective_size import size_needed, upper_bound
+from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.apprentice.regret import StateContribution
+from journeyman.criticism import Criticism
 from journeyman.inference.posterior import Posterior, weighted_quantile
 from journeyman.problem import Problem
 from journeyman.types import FloatArray
@@ -75,6 +78,23 @@ def verdict_of(
     return Verdict("fails", (reason,), failure_advice(posterior, regret, top_states, claim))
 
 
+def criticised(verdict: Verdict, criticism: Criticism, unknown: Sequence[str]) -> Verdict:
+    """Return the verdict with what speaks against the model of the expert.
+
+    What would hold is doubtful then, and also if nobody can say what it would be for a variant of the model (`unknown`
+    has their names). What is refused is told the reasons too: they may be behind the trouble.
+    """
+    reasons, advice = criticism.reasons, criticism.advice
+    if verdict.status == "refused":
+        return Verdict("refused", (*verdict.reasons, *reasons), (*verdict.advice, *advice))
+    if verdict.status != "holds":
+        return verdict
+    if unknown:
+        reasons = (*reasons, f"what it would be with {', '.join(unknown)} could not be computed")
+        advice = (*advice, "use more samples; check that beta fits the expert and that the prior covers the truth")
+    return Verdict("doubtful", reasons, advice) if reasons else verdict
+
+
 def _undecided(chance: float, bound: float, size: float, claim: Claim, ended_by: str) -> Verdict:
     reason = (
         f"the estimated chance of failure, {percent(chance, 3)}, is within the limit of {percent(claim.delta, 3)}, but "
@@ -97,10 +117,12 @@ def refusal_of(posterior: Posterior, estimate: Estimate, claim: Claim, doubts: t
     advice = ["do what the reasons say, then certify again"] if reasons else []
     if estimate.numerical_error * MIN_ACCURACY > claim.epsilon:
         reasons.append(
-            f"epsilon, {claim.epsilon:.4g}, is not well above the numerical error of regrets, "
-            f"{estimate.numerical_error:.2g}, which comes from values of up to {np.abs(posterior.values).max():.2g}"
+            f"epsilon, {epsilon_words(claim.epsilon)}, is not well above the numerical error of regrets, "
+            f"{regret_words(estimate.numerical_error, claim.epsilon, 2)}, "
+            f"which comes from values of up to {np.abs(posterior.values).max():.2g}"
         )
-        advice.append(f"use an epsilon of at least {MIN_ACCURACY * estimate.numerical_error:.2g}; {EVEN_REWARDS}")
+        enough = regret_words(MIN_ACCURACY * estimate.numerical_error, claim.epsilon, 2)
+        advice.append(f"use an epsilon of at least {enough}; {EVEN_REWARDS}")
     surely = estimate.chance * float(np.exp(-2.0 * estimate.likelihood_error))  # of atoms: at least, whatever the error
     if estimate.likelihood_error > MAX_LIKELIHOOD_ERROR and (size is not None or surely <= claim.delta):
         reasons.append(
@@ -142,7 +164,9 @@ def failure_advice(
         advice.append("ask for more demonstrations")
     level = float(weighted_quantile(regret[:, None], posterior.weights, 1.0 - claim.delta)[0])
     if level > claim.epsilon:
-        advice.append(f"or accept more regret: an epsilon above {level:.3g} would come within reach")
+        advice.append(
+            f"or accept more regret: an epsilon above {regret_words(level, claim.epsilon)} would come within reach"
+        )
     return tuple(advice)
 
 

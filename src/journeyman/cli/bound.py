@@ -12,7 +12,7 @@ def bound(
     actions: Annotated[int, typer.Option(help="Number of actions.")],
     beta: Annotated[float, typer.Option(help="Rationality of the expert: larger is closer to optimal.")],
     discount: Annotated[float, typer.Option(help="Discount, between 0 and 1.")],
-    epsilon: opt.Epsilon,
+    epsilon: Annotated[float, typer.Option(help="Regret that is too much, in units of the reward.")],
     delta: opt.Delta,
     support: Annotated[int | None, typer.Option(help="States that the policy can visit at all.")] = None,
     horizon: Annotated[

@@ -73,7 +73,15 @@ MaxSeconds = Annotated[
         "the same verdict on every machine.",
     ),
 ]  # fmt: skip
-Epsilon = Annotated[float, typer.Option("--epsilon", help="Regret that is too much, in units of the reward.")]
+Epsilon = Annotated[
+    str,
+    typer.Option(
+        "--epsilon",
+        metavar="NUMBER",
+        help="Regret that is too much: in units of the reward, or a share such as 5% of what the best policy gains "
+        "over doing anything at random.",
+    ),
+]
 Delta = Annotated[float, typer.Option("--delta", help="Chance of it that is acceptable.")]
 Scope = Annotated[
     str, typer.Option("--scope", metavar="SCOPE", help="initial, or every_state: a guarantee wherever one starts.")

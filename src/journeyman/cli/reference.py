@@ -12,7 +12,8 @@ Every command explains itself with `--help`. This page is made from the same tex
 (`python -m journeyman.cli.reference > docs/cli.md`), and a test fails when it lacks a command or an option.
 
 Exit codes: 0 done; 1 an error, explained on standard error; 2 a wrong command or option; 3 from `study certify`: the
-certificate does not hold (yet); 130 stopped by the keyboard. With `--json`, standard output is one JSON document.
+certificate does not hold (yet); 4 from `study certify` and `study doubts`: it may hold, but the model is doubtful;
+130 stopped by the keyboard. With `--json`, standard output is one JSON document.
 """
 
 

@@ -28,7 +28,7 @@ def run(
     kind: opt.Kind = "state",
     length: opt.Length = None,
     step_cost: opt.StepCost = 0.0,
-    epsilon: opt.Epsilon = 0.1,
+    epsilon: opt.Epsilon = "0.1",
     delta: opt.Delta = 0.1,
     scope: opt.Scope = "initial",
     max_samples: opt.MaxSamples = 16_000,
@@ -196,6 +196,8 @@ def ending(result: "Simulation", steps: int, *, stop: bool) -> str:
     if answered > steps:
         were = "was" if answered == 1 else "were"
         return f"There {were} {answers} already, so --steps {steps} asks for no more."
+    if result.is_finished is False and result.certificate.status == "doubtful":
+        return f"{answers}; the certificate holds, but the model is doubtful, so that it was no reason to stop."
     if result.is_finished is False:
         return f"{answers}; the goal was not reached."
     reason = "a question still waits" if stop else "it was told not to stop there (--no-stop)"

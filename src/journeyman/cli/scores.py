@@ -26,7 +26,7 @@ def scores(
     kind: opt.Kind = "state",
     length: opt.Length = None,
     step_cost: opt.StepCost = 0.0,
-    epsilon: opt.Epsilon = 0.1,
+    epsilon: opt.Epsilon = "0.1",
     inference: opt.Inference = "smc",
     inference_set: opt.InferenceOptions = None,
     world_set: opt.WorldOptions = None,

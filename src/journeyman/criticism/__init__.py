@@ -1,1 +1,5 @@
-"""Criticism: whether a model of an expert fits what the expert does, and which of several models fits better."""
+"""Criticism: is the model of the expert right? Surprise over time, contradictions, predictive frequencies."""
+
+from journeyman.criticism.check import ALARM, KINDS, MAX_PARAMETERS, Criticism, criticise
+
+__all__ = ["ALARM", "KINDS", "MAX_PARAMETERS", "Criticism", "criticise"]

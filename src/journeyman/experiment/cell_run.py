@@ -124,12 +124,14 @@ def resumed_learner(cell: Cell, world: World, checkpoint: Checkpoint) -> ActiveL
     """Return the learner of a cell as it was at a checkpoint."""
     settings = cell.settings()
     if checkpoint.num_steps <= 0:
-        return ActiveLearner.from_settings(world.problem, settings, num_threads=1)
+        return ActiveLearner.from_settings(world.problem, settings, num_threads=1, is_checked=False)
     events = events_of(cell, world, checkpoint.rows)
     try:
-        return ActiveLearner.restore(world.problem, settings, events, checkpoint.snapshot, num_threads=1)
+        return ActiveLearner.restore(
+            world.problem, settings, events, checkpoint.snapshot, num_threads=1, is_checked=False
+        )
     except InputError:  # a snapshot of another version; without one it takes longer, and is the same
-        return ActiveLearner.restore(world.problem, settings, events, num_threads=1)
+        return ActiveLearner.restore(world.problem, settings, events, num_threads=1, is_checked=False)
 
 
 def events_of(cell: Cell, world: World, rows: Sequence[Row]) -> tuple[Event, ...]:

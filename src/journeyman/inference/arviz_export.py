@@ -39,6 +39,8 @@ def to_arviz(posterior: Posterior, *, include_reward: bool = False, num_draws: i
     }
     if posterior.log_evidence is not None:
         attributes["log_evidence"] = posterior.log_evidence
+    if posterior.log_evidence_error is not None:
+        attributes["log_evidence_error"] = posterior.log_evidence_error
     if is_resampled:
         posterior = posterior.resample(np.random.default_rng(seed), num_draws or posterior.num_samples)
     shape = posterior.chains or (1, posterior.num_samples)

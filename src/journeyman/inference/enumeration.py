@@ -32,7 +32,7 @@ from journeyman.inference.likelihood import (
     no_parameters,
 )
 from journeyman.inference.posterior import Posterior, solved_fields
-from journeyman.inference.weights import effective_size, normalised
+from journeyman.inference.weights import effective_size, log_mean_variance, normalised
 from journeyman.mdp import solve_batch
 from journeyman.problem import Problem
 from journeyman.rewards import continuous, has_atoms
@@ -144,12 +144,14 @@ def infer_enumerate(
 
     Returns
     -------
-    A Posterior with `log_evidence`. Its `diagnostics.error_bound` is, for atoms, a bound on the error of log
+    A Posterior with `log_evidence` and its standard error (0 for atoms).
+    Its `diagnostics.error_bound` is, for atoms, a bound on the error of log
     likelihoods and log evidence (rounding of the solver); for a net, mostly 4 standard errors of log evidence or of a
     posterior mean in posterior standard deviations, whichever is largest.
     """
     begin = time.perf_counter()
     warnings: tuple[str, ...] = ()
+    log_evidence_error = 0.0
     if has_atoms(problem.prior):
         prior = problem.prior
         check_atoms(prior)
@@ -165,6 +167,7 @@ def infer_enumerate(
         points = points_in(box, unit, problem, counts, num_threads)
         error_bound = spread_of_shifts(points) + SPARED_MASS + points.likelihood_error(problem, counts)
         warnings = net_warnings(points, error_bound)
+        log_evidence_error = float(np.sqrt(log_mean_variance(points.log_weights(), len(unit) // NUM_SHIFTS)))
     weights = normalised(points.log_weights())
     return Posterior(
         problem=problem,
@@ -180,6 +183,7 @@ def infer_enumerate(
             warnings=warnings,
         ),
         log_evidence=points.log_evidence,
+        log_evidence_error=log_evidence_error,
         groups=None if has_atoms(problem.prior) else np.repeat(np.arange(NUM_SHIFTS), len(weights) // NUM_SHIFTS),
     )
 

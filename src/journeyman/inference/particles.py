@@ -12,17 +12,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from journeyman.checks import share, whole_number
+from journeyman.checks import one_of, share, whole_number
 from journeyman.errors import InputError
 from journeyman.inference.general import GeneralTarget
 from journeyman.inference.surprise import Surprise, surprise_of
 from journeyman.inference.target import Target
-from journeyman.inference.weights import log_mean_exp, normalised, systematic_resample, widest_direction
+from journeyman.inference.weights import (
+    log_mean_exp,
+    log_mean_variance,
+    normalised,
+    systematic_resample,
+    widest_direction,
+)
 from journeyman.problem import Problem
 from journeyman.threads import Ahead
 from journeyman.types import AnyArray, FloatArray
 
 MIN_PARTICLES = 100
+PATHS = ("auto", "prior", "mode")
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,10 @@ class SMCSettings:
         Updates until rejuvenated particles take over: before that those at hand are reweighted, as long as 100 of them
         are effective, or 200 interim ones are. The rejuvenation starts earlier, below the square root of
         `ess_threshold`. 0: at once.
+    path
+        How `infer` gets to the posterior of all data at once: "prior" tempers from the prior, "mode" bridges from a
+        Gaussian near the posterior (see `batch`), "auto" does the latter where there are many parameters and many data,
+        and returns to the former where that is doubtful. Learners, who see one answer after the other, always temper.
     """
 
     num_particles: int = 1000
@@ -63,6 +74,7 @@ class SMCSettings:
     max_leapfrog: int = 200
     max_burn_in: int = 12
     lag: int = 0
+    path: str = "auto"
 
     def __post_init__(self) -> None:
         """Check ranges."""
@@ -71,6 +83,7 @@ class SMCSettings:
         whole_number(self.max_leapfrog, "max_leapfrog", 1)
         whole_number(self.max_burn_in, "max_burn_in", 1)
         whole_number(self.lag, "lag", 0, "0 rejuvenates at once.")
+        one_of(self.path, PATHS, "path", "Leave it out for 'auto'.")
         if self.num_chains < 12:
             raise InputError(
                 "num_particles must be at least 12 times chain_length, "
@@ -127,7 +140,8 @@ class Particles:
 
     positions `[N, D + E]` are draws given `moved_counts`; log_weights `[N]` (not normalised) take them to `counts`. For
     a Discrete prior (target None) the positions are the atoms, and their log weights include the prior. `precision` is
-    that of the prior that positions are draws of: 1, but within a search. `num_searched` is the number of answers at
+    that of the prior that positions are draws of: 1, but within a search. `moved_log_evidence_variance` is that of
+    `moved_log_evidence` by Monte Carlo, None where it is not known. `num_searched` is the number of answers at
     the last search, 0 if there was none. `started` is a rejuvenation that is under way; positions stay as they are
     until it is installed.
     """
@@ -149,6 +163,7 @@ class Particles:
     precision: float = 1.0
     num_searched: int = 0
     started: Started | None = None
+    moved_log_evidence_variance: float | None = 0.0
 
     @property
     def theta(self) -> FloatArray:
@@ -169,6 +184,18 @@ class Particles:
     def log_evidence(self) -> float:
         """Estimate of log p(D)."""
         return self.moved_log_evidence + log_mean_exp(self.log_weights)
+
+    @property
+    def log_evidence_error(self) -> float | None:
+        """Standard error of `log_evidence`: exactly 0 for atoms, None where it is not known."""
+        if self.target is None:
+            return 0.0
+        before = self.moved_log_evidence_variance
+        return None if before is None else float(np.sqrt(before + self.log_mean_variance(self.log_weights)))
+
+    def log_mean_variance(self, log_weights: FloatArray) -> float:
+        """Return the variance of the log of the mean weight of these particles, from the spread between ancestors."""
+        return log_mean_variance(log_weights, self.settings.chain_length if self.moves.num_rejuvenations else 1)
 
     @property
     def weights(self) -> FloatArray:
@@ -268,6 +295,7 @@ def rejuvenated(
     kept = concatenated(moved.kept, settings.num_particles)
     positions = np.concatenate([settled.chains.positions[:, None], moved.kept[0]], axis=1)
     before, after = (part.reshape(-1, target.dimension) for part in (positions[:, :-1], positions[:, 1:]))
+    variance = particles.moved_log_evidence_variance
     moves = Moves(
         settled.step,
         settled.num_leapfrog,
@@ -288,6 +316,7 @@ def rejuvenated(
         num_stages=particles.num_stages + 1,
         moved_counts=moved_counts,
         moved_log_evidence=particles.moved_log_evidence + log_mean_exp(log_weights),
+        moved_log_evidence_variance=None if variance is None else variance + particles.log_mean_variance(log_weights),
         moves=moves,
         precision=precision,
     )

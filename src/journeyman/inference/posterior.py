@@ -58,6 +58,8 @@ class Posterior:
         How good the samples are.
     log_evidence
         log p(D), where the method gives it.
+    log_evidence_error
+        Its Monte-Carlo standard error in nats, where it is known; 0 where nothing is random.
     chains
         `(chains, draws)` if the samples are chains one after the other, else None.
     sample_stats
@@ -85,6 +87,7 @@ class Posterior:
     expert_parameters: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     expert_values: FloatArray | None = None
     annotator_counts: IntArray | None = None
+    log_evidence_error: float | None = None
 
     def __post_init__(self) -> None:
         """Fill in the parameters of an expert that has none, and take counts by annotator apart."""
@@ -303,6 +306,7 @@ class Posterior:
             method=self.method,
             diagnostics=self.diagnostics,
             log_evidence=self.log_evidence,
+            log_evidence_error=self.log_evidence_error,
             groups=None if self.origins is None else self.origins[chosen],
             expert_parameters=self.expert_parameters[chosen],
             expert_values=None if self.expert_values is None else self.expert_values[chosen],

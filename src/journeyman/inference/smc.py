@@ -35,13 +35,14 @@ import numpy as np
 from journeyman.checks import check_options, whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError, UnsupportedError
+from journeyman.inference import batch
 from journeyman.inference.diagnostics import Diagnostics, least_particle_ess, smc_warnings, surprise_warnings
 from journeyman.inference.general import make_target
 from journeyman.inference.likelihood import expert_values, is_soft, no_parameters
 from journeyman.inference.particles import Moved, Moves, Particles, SMCSettings, Started, move, rejuvenated, settle
 from journeyman.inference.posterior import Posterior, expert_fields
 from journeyman.inference.target import solved_at
-from journeyman.inference.weights import effective_size
+from journeyman.inference.weights import effective_size, stage_size
 from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
 from journeyman.progress import progress_bar
@@ -56,7 +57,10 @@ MAX_DRAWN_ENTRIES = 50_000_000  # numbers that `draw_more` holds at once
 SPARE_PARTICLES = 1.5  # some ancestors of particles are doubles
 SNAPSHOT_ARRAYS = ("positions", "values", "policies", "moved_counts", "counts", "log_weights")
 SNAPSHOT_NUMBERS = ("num_stages", "moved_log_evidence", "seconds")
-LATER_NUMBERS = {"num_searched": 0}  # with what they are in snapshots that have none
+LATER_NUMBERS: dict[str, Any] = {
+    "num_searched": 0,
+    "moved_log_evidence_variance": None,
+}  # with what they are in snapshots that have none
 SOURCE = "source_"  # begins the names of arrays of particles that a rejuvenation started from, if others are at hand
 WIDE_PRECISION = 1.0 / 9.0  # of the prior that a search starts from: three times as wide
 SEARCH_FACTOR = 4  # particles of a search, in units of the usual number, at most
@@ -93,22 +97,32 @@ def infer_smc(
     seed: int = 0,
     num_threads: int | None = None,
     progress: bool = False,
-    **settings: float,
+    **settings: Any,
 ) -> Posterior:
-    """Sample the posterior of all demonstrations at once, by tempering from the prior; settings as in `SMCSettings`."""
+    """Sample the posterior of all demonstrations at once; settings as in `SMCSettings`.
+
+    By tempering from the prior, or by way of a Gaussian near the posterior (see `batch`).
+    """
+    doubt = ""
     with progress_bar("Moving particles", is_shown=progress) as report:
         particles = start(problem, seed=seed, num_threads=num_threads, **settings)
         particles = replace(particles, settings=replace(particles.settings, lag=0))  # nobody asks in between
-        particles = advance(particles, counts, num_threads=num_threads, report=report)
-    return posterior_of(particles)
+        found, doubt = batch.shortcut(particles, counts, num_threads=num_threads, report=report)
+        if found is None:
+            found = advance(particles, counts, num_threads=num_threads, report=report)
+    posterior = posterior_of(found)
+    if not doubt:
+        return posterior
+    diagnostics = posterior.diagnostics
+    return replace(posterior, diagnostics=replace(diagnostics, warnings=(*diagnostics.warnings, doubt)))
 
 
-def start(problem: Problem, *, seed: int = 0, num_threads: int | None = None, **settings: float) -> Particles:
+def start(problem: Problem, *, seed: int = 0, num_threads: int | None = None, **settings: Any) -> Particles:
     """Return particles of the prior."""
     begin = time.perf_counter()
     whole_number(seed, "seed", 0, "Use another one.")
     check_options(settings, [field.name for field in fields(SMCSettings)], "smc")
-    chosen = SMCSettings(**settings)  # type: ignore[arg-type]
+    chosen = SMCSettings(**settings)
     reason = refusal(problem)
     if reason is not None:
         raise UnsupportedError(reason)
@@ -301,7 +315,7 @@ def _tempered(
     remaining = 1.0
     log_weights = _log_ratio(particles, change, narrowing)
     while effective_size(log_weights) < wanted:
-        part = _stage_size(log_weights, settings.stage_ess * settings.num_particles)
+        part = stage_size(log_weights, settings.stage_ess * settings.num_particles)
         precision = 1.0 if part == 1.0 else particles.precision + part * narrowing
         particles = rejuvenated(particles, part * log_weights, part * change, num_threads, precision)
         remaining *= 1.0 - part
@@ -404,17 +418,6 @@ def _checked(log_weights: FloatArray) -> FloatArray:
             "Check that beta fits the expert (a smaller one allows more mistakes) and that the prior covers the truth."
         )
     return log_weights
-
-
-def _stage_size(log_weights: FloatArray, wanted: float) -> float:
-    """Return the largest part of the change that keeps an effective size of `wanted`; 1 if all of it nearly does."""
-    if effective_size(log_weights) >= 0.5 * wanted:
-        return 1.0
-    low, high = -700.0, 0.0  # logs: a first part may have to be tiny where the prior is wide
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if effective_size(np.exp(middle) * log_weights) >= wanted else (low, middle)
-    return float(np.exp(low))
 
 
 def sized_options(options: Mapping[str, Any], num_independent: float) -> dict[str, Any]:
@@ -531,6 +534,7 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
                 ),
             ),
             log_evidence=particles.log_evidence,
+            log_evidence_error=particles.log_evidence_error,
             chains=positions.shape[:2],
         )
 
@@ -566,4 +570,5 @@ def posterior_of(particles: Particles) -> Posterior:
         method="smc",
         diagnostics=diagnostics,
         log_evidence=particles.log_evidence,
+        log_evidence_error=particles.log_evidence_error,
     )

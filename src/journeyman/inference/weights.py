@@ -24,6 +24,30 @@ def effective_size(log_weights: FloatArray) -> float:
     return float(1.0 / (weights**2).sum())
 
 
+def stage_size(log_weights: FloatArray, wanted: float) -> float:
+    """Return the largest part of a change that keeps an effective size of `wanted`; 1 if all of it nearly does."""
+    if effective_size(log_weights) >= 0.5 * wanted:
+        return 1.0
+    low, high = -700.0, 0.0  # logs: a first part may have to be tiny where the prior is wide
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if effective_size(np.exp(middle) * log_weights) >= wanted else (low, middle)
+    return float(np.exp(low))
+
+
+def log_mean_variance(log_weights: FloatArray, group_size: int) -> float:
+    """Return the variance of the log of the mean weight, from the spread between groups of `group_size` in a row.
+
+    Weights of one group may be alike, those of different groups are nearly independent.
+    """
+    weights = normalised(log_weights) * len(log_weights)
+    bounds = np.arange(0, len(weights), group_size)
+    sums, sizes = np.add.reduceat(weights, bounds), np.diff(np.append(bounds, len(weights)))
+    residuals = sums - sizes * weights.mean()
+    num_groups = len(bounds)
+    return float((residuals**2).sum() / len(weights) ** 2 * num_groups / max(num_groups - 1, 1))
+
+
 def systematic_resample(rng: np.random.Generator, weights: FloatArray, size: int) -> IntArray:
     """Return `size` indices, each i about size * weights[i] times, from one uniform draw."""
     size = whole_number(size, "size", 1)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from journeyman.acquisition import RewardKnowledge, Scores
 from journeyman.apprentice import APPRENTICES, Certificate
 from journeyman.apprentice.looks import checked_seconds
+from journeyman.criticism import MAX_PARAMETERS, Criticism, criticise
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.asking import ask_event, checked_batch, choose, rate
@@ -21,7 +22,7 @@ from journeyman.learner.belief import prepare_belief
 from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
 from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
-from journeyman.learner.settings import CONFIRMATION_FACTOR, FORECAST, MAX_SAMPLES, LearnerSettings
+from journeyman.learner.settings import CONFIRMATION_FACTOR, CRITICISM, FORECAST, MAX_SAMPLES, LearnerSettings
 from journeyman.learner.state import State, advance, compute_belief, replay, snapshot_of
 from journeyman.learner.stopping import (
     certificate_of,
@@ -57,6 +58,9 @@ class ActiveLearner(LedgerView):
         How long a certificate may draw samples, on the clock, besides `max_samples`; a confirmation takes
         `confirmation_factor` times that. Default: no limit. No question depends on it, but whether a claim could be
         decided does: leave it out where results must be the same on every machine.
+    is_checked
+        Whether the model is checked when a certificate would hold (see `criticism`); nothing but its verdict depends on
+        that. False is for simulations, where the model is right and time counts.
     """
 
     def __init__(
@@ -84,6 +88,7 @@ class ActiveLearner(LedgerView):
         seed: int = 0,
         num_threads: int | None = None,
         max_seconds: float | None = None,
+        is_checked: bool = True,
     ) -> None:
         settings = LearnerSettings.for_problem(
             problem,
@@ -107,15 +112,20 @@ class ActiveLearner(LedgerView):
             step_cost=step_cost,
             seed=seed,
         )
-        self._begin(problem, settings, num_threads, max_seconds)
+        self._begin(problem, settings, num_threads, max_seconds, is_checked)
 
     def _begin(
-        self, problem: Problem, settings: LearnerSettings, num_threads: int | None, max_seconds: float | None
+        self,
+        problem: Problem,
+        settings: LearnerSettings,
+        num_threads: int | None,
+        max_seconds: float | None,
+        is_checked: bool,
     ) -> None:
         settings.check_problem(problem)
         resolve_num_threads(num_threads)
         self.problem, self.settings, self.num_threads = problem, settings, num_threads
-        self.max_seconds = checked_seconds(max_seconds)
+        self.max_seconds, self.is_checked = checked_seconds(max_seconds), is_checked
         self._state = State(problem, settings, Ledger(problem))
         self._cache: dict[str, tuple[int, Any]] = {}
 
@@ -127,10 +137,11 @@ class ActiveLearner(LedgerView):
         *,
         num_threads: int | None = None,
         max_seconds: float | None = None,
+        is_checked: bool = True,
     ) -> "ActiveLearner":
         """Return a new learner with given settings."""
         learner = cls.__new__(cls)
-        learner._begin(problem, settings, num_threads, max_seconds)
+        learner._begin(problem, settings, num_threads, max_seconds, is_checked)
         return learner
 
     def __repr__(self) -> str:
@@ -174,10 +185,19 @@ class ActiveLearner(LedgerView):
         return int(event.payload["query"])
 
     def attach(
-        self, demonstrations: Iterable[Demonstration] | Demonstration, *, annotator: str | None = None
+        self,
+        demonstrations: Iterable[Demonstration] | Demonstration,
+        *,
+        annotator: str | None = None,
+        allow_duplicates: bool = False,
     ) -> tuple[AnswerId, ...]:
-        """Add data that were never asked for, one demonstration or many; returns an id for each, for `undo`."""
-        self._apply_checked(self.propose("attach", demonstrations, annotator=annotator))
+        """Add data that were never asked for, one demonstration or many; returns an id for each, for `undo`.
+
+        Data that are there already are refused (see `learner.duplicates`), unless `allow_duplicates` says that they
+        were really done again.
+        """
+        options = {"annotator": annotator, "allow_duplicates": allow_duplicates}
+        self._apply_checked(self.propose("attach", demonstrations, **options))
         return self._state.history[-1].answers
 
     def fail(self, query: Query | int) -> None:
@@ -278,8 +298,40 @@ class ActiveLearner(LedgerView):
         certify_fn = {"certificate": certificate_of, "confirmation": confirmation_of}[name]
         assert belief is not None  # the apprentice comes from it
         answers, limits = tuple(self.ledger.answers.values()), (self.num_threads, self.max_seconds)
-        arguments = belief, self.settings, policy, answers, *limits
-        return lambda progress: self._computed(name, number, lambda: certify_fn(*arguments, progress))
+        arguments, criticise_fn = (belief, self.settings, policy, answers, *limits), self.criticising()
+
+        def check(_: Posterior, is_full: bool) -> Criticism | None:
+            return criticise_fn(None if is_full else False) if self.is_checked else None
+
+        return lambda progress: self._computed(name, number, lambda: certify_fn(*arguments, progress, check))
+
+    def criticism(self, *, is_full: bool | None = None) -> Criticism:
+        """Return what speaks against the model of the expert: surprise over time, contradictions, what deviates most.
+
+        Parameters
+        ----------
+        is_full
+            Whether to try rivals that need inference of their own, which takes the time of some inferences: other
+            betas, other priors, a change of mind. Default: if there are at most 150 parameters.
+        """
+        return self.criticising()(is_full)
+
+    def criticising(self) -> Callable[[bool | None], Criticism]:
+        """Return a function that criticises the model by what is known now; it takes whether to do so in full."""
+        posterior, number = self.posterior(), self._state.last_change
+        answers, num_threads = tuple(self.ledger.answers.values()), self.num_threads
+        seed = self.settings.stream_seed(CRITICISM, number + 1)
+
+        def compute(is_full: bool | None) -> Criticism:
+            if is_full is None:
+                is_full = posterior.theta.shape[1] <= MAX_PARAMETERS
+            return self._computed(
+                "criticism" if is_full else "quick criticism",
+                number,
+                lambda: criticise(posterior, answers, is_full=is_full, seed=seed, num_threads=num_threads),
+            )
+
+        return compute
 
     def knowledge(self) -> RewardKnowledge:
         """Return how well the reward itself is known, for goal "reward"."""
@@ -317,7 +369,8 @@ class ActiveLearner(LedgerView):
 
         def copy(seed: int) -> ActiveLearner:
             settings = replace(self.settings, seed=seed, max_samples=min(self.settings.max_samples, FORECAST_SAMPLES))
-            return ActiveLearner.restore(self.problem, settings, events, snapshot, num_threads=self.num_threads)
+            options: dict[str, Any] = {"num_threads": self.num_threads, "is_checked": False}
+            return ActiveLearner.restore(self.problem, settings, events, snapshot, **options)
 
         rng = self.settings.rng(FORECAST, self.ledger.num_events)
         return forecast_answers(copy, posterior, rng, num_runs=num_runs, limit=limit, progress=progress)
@@ -354,6 +407,7 @@ class ActiveLearner(LedgerView):
         *,
         num_threads: int | None = None,
         max_seconds: float | None = None,
+        is_checked: bool = True,
     ) -> "ActiveLearner":
         """Return the learner that these events made.
 
@@ -361,7 +415,8 @@ class ActiveLearner(LedgerView):
         snapshot (all of them without one) update the posterior again. Methods other than SMC compute the last posterior
         only; the entropy and regret of replayed steps are then missing in `history`.
         """
-        learner = cls.from_settings(problem, settings, num_threads=num_threads, max_seconds=max_seconds)
+        limits: dict[str, Any] = {"num_threads": num_threads, "max_seconds": max_seconds}
+        learner = cls.from_settings(problem, settings, **limits, is_checked=is_checked)
         learner._state = replay(problem, settings, events, snapshot, num_threads)
         return learner
 

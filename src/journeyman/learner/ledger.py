@@ -12,6 +12,7 @@ from typing import Any
 from journeyman.checks import one_of, whole_number
 from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError
+from journeyman.learner.duplicates import duplicates_message, find_duplicates
 from journeyman.learner.records import AnswerId, Event, Query
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
@@ -107,14 +108,24 @@ def tell_event(
 
 
 def attach_event(
-    ledger: Ledger, demonstrations: Iterable[Demonstration] | Demonstration, *, annotator: str | None = None
+    ledger: Ledger,
+    demonstrations: Iterable[Demonstration] | Demonstration,
+    *,
+    annotator: str | None = None,
+    allow_duplicates: bool = False,
 ) -> Event:
-    """Return the event of data that were never asked for, one demonstration or many."""
+    """Return the event of data that were never asked for, one demonstration or many.
+
+    Data that are there already are refused, unless `allow_duplicates` says otherwise; see `duplicates`.
+    """
     listed = as_demonstrations(demonstrations)
     if not listed:
         raise InputError("attached data must be at least one demonstration, got none. Give one, or a list of them.")
     signed = [_signed(item, annotator, None) for item in listed]
     ledger.problem.counts(signed)
+    found = {} if allow_duplicates else find_duplicates(ledger.answers, signed)
+    if found:
+        raise InputError(duplicates_message(found, signed))
     records = [item.to_record() for item in signed]
     return ledger.next_event("attach", {"demonstrations": records})
 

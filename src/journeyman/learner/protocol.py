@@ -10,6 +10,7 @@ from typing import Protocol
 
 from journeyman.acquisition import RewardKnowledge, Scores
 from journeyman.apprentice import Certificate
+from journeyman.criticism import Criticism
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.ledger import Answer, Ledger
@@ -60,9 +61,16 @@ class Learner(Protocol):
         """Take the answer to a query; returns its id, for `undo`."""
 
     def attach(
-        self, demonstrations: Iterable[Demonstration] | Demonstration, *, annotator: str | None = None
+        self,
+        demonstrations: Iterable[Demonstration] | Demonstration,
+        *,
+        annotator: str | None = None,
+        allow_duplicates: bool = False,
     ) -> tuple[AnswerId, ...]:
-        """Add data that were never asked for; returns an id for each, for `undo`."""
+        """Add data that were never asked for; returns an id for each, for `undo`.
+
+        Data that are there already are refused, unless `allow_duplicates` says that they were really done again.
+        """
 
     def fail(self, query: Query | int) -> None:
         """Say that no answer comes to a query now; its state may be asked about again."""
@@ -90,6 +98,9 @@ class Learner(Protocol):
 
     def confirmation(self, *, progress: bool = False) -> Certificate:
         """Return what a fresh, longer posterior says about `apprentice()`."""
+
+    def criticism(self, *, is_full: bool | None = None) -> Criticism:
+        """Return what speaks against the model of the expert."""
 
     def knowledge(self) -> RewardKnowledge:
         """Return how well the reward itself is known."""

@@ -11,7 +11,7 @@ from journeyman.acquisition.registry import check_acquisition_options
 from journeyman.acquisition.scoring import check_kind, checked_costs, checked_step_cost
 from journeyman.apprentice import APPRENTICES
 from journeyman.apprentice.effective_size import size_needed
-from journeyman.apprentice.policies import checked_epsilon
+from journeyman.apprentice.epsilon import checked_epsilon, epsilon_record
 from journeyman.apprentice.regret import checked_scope
 from journeyman.checks import check_options, float_array, one_of, positive, share, whole_number
 from journeyman.errors import InputError, UnsupportedError
@@ -22,7 +22,7 @@ from journeyman.problem import Problem
 GOAL_OPTIONS = ("width", "level", "information")
 CONFIRMATION_FACTOR = 2
 MAX_SAMPLES = 16_000
-ASK, POSTERIOR, CONFIRMATION, FORECAST, CERTIFICATE = 1, 2, 3, 4, 5  # purposes of random streams
+ASK, POSTERIOR, CONFIRMATION, FORECAST, CERTIFICATE, CRITICISM = 1, 2, 3, 4, 5, 6  # purposes of random streams
 OLD_NAMES = {"query": "kind"}  # of settings that 0.1 stored
 
 
@@ -38,8 +38,8 @@ class LearnerSettings:
     inference, inference_options
         A key of `INFERENCE` and its options.
     epsilon, delta, confidence, scope
-        Of the certificate: regret that is too much, chance of it that is acceptable, confidence of the bound, and
-        "initial" or "every_state".
+        Of the certificate: regret that is too much (in units of the reward, or as a share of what is at stake, such as
+        "5%"), chance of it that is acceptable, confidence of the bound, and "initial" or "every_state".
     kind, length
         "state" (one action) or "trajectory" (up to `length` actions).
     goal, goal_options
@@ -191,7 +191,8 @@ class LearnerSettings:
     def to_record(self) -> dict[str, Any]:
         """Return the settings as plain data."""
         record = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return record | {"costs": None if self.costs is None else list(self.costs)}
+        costs = None if self.costs is None else list(self.costs)
+        return record | {"epsilon": epsilon_record(self.epsilon), "costs": costs}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "LearnerSettings":

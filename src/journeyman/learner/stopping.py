@@ -8,7 +8,7 @@ import numpy as np
 
 from journeyman.acquisition import RewardKnowledge, reward_knowledge
 from journeyman.apprentice import Certificate, certify
-from journeyman.apprentice.certificate import certify_growing
+from journeyman.apprentice.certificate import CheckFn, certify_growing, unchecked
 from journeyman.apprentice.effective_size import lower_bound, size_needed
 from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
@@ -43,6 +43,7 @@ def certificate_of(
     num_threads: int | None,
     max_seconds: float | None = None,
     progress: bool = False,
+    check_fn: CheckFn | None = None,
 ) -> Certificate:
     """Certify the policy that we hand out, on samples drawn for that until the claim is decided.
 
@@ -50,16 +51,19 @@ def certificate_of(
     """
     posterior, claimed = belief.posterior, _claim(settings)
     if settings.max_samples > 0:
-        flattering = certify(posterior, **claimed, policy=policy)
-        if flattering.effective_size is None or is_clearly_above(flattering):
+        flattering = certify(posterior, **claimed, policy=policy, check_fn=unchecked)
+        is_refused = flattering.status == "refused"
+        if flattering.effective_size is None or (
+            is_refused and (posterior.warnings or not has_too_few_samples(flattering))
+        ):  # exact, or more samples would be refused as well
+            return certify(posterior, **claimed, policy=policy, check_fn=check_fn)
+        if is_clearly_above(flattering):
             return flattering
-        if flattering.status == "refused" and (posterior.warnings or not has_too_few_samples(flattering)):
-            return flattering  # more samples would be refused as well
     seed = settings.stream_seed(CERTIFICATE, belief.event_number + 1)
     growing = growing_posteriors(belief, settings, demonstrations, seed, num_threads)
     if growing is None:
-        return certify(posterior, **claimed, apprentice=settings.apprentice)
-    return _decided(growing, settings, policy, 1, max_seconds, "Certifying", progress)
+        return certify(posterior, **claimed, apprentice=settings.apprentice, check_fn=check_fn)
+    return _decided(growing, settings, policy, 1, max_seconds, "Certifying", progress, check_fn)
 
 
 def confirmation_of(
@@ -70,6 +74,7 @@ def confirmation_of(
     num_threads: int | None,
     max_seconds: float | None = None,
     progress: bool = False,
+    check_fn: CheckFn | None = None,
 ) -> Certificate:
     """Certify the policy that we hand out on a posterior computed from nothing, with another seed and for longer.
 
@@ -83,10 +88,10 @@ def confirmation_of(
         fresh = updated_belief(problem, settings, fresh, belief.event_number, listed, num_threads)
     growing = growing_posteriors(fresh, settings, listed, seed, num_threads)
     if growing is not None and (fresh is belief or not fresh.posterior.warnings):
-        return _decided(growing, settings, policy, factor, max_seconds, "Confirming", progress)
+        return _decided(growing, settings, policy, factor, max_seconds, "Confirming", progress, check_fn)
     options = settings.method.longer_fn(settings.sized_options, factor)
     posterior = infer(problem, listed, settings.inference, seed=seed, num_threads=num_threads, **options)
-    return certify(posterior, **_claim(settings), policy=policy)
+    return certify(posterior, **_claim(settings), policy=policy, check_fn=check_fn)
 
 
 def _claim(settings: LearnerSettings) -> dict[str, Any]:
@@ -102,13 +107,14 @@ def _decided(
     max_seconds: float | None,
     title: str,
     progress: bool,
+    check_fn: CheckFn | None,
 ) -> Certificate:
     with progress_bar(title, is_shown=progress) as report:
         return certify_growing(
             runs, **_claim(settings), policy=policy, source=settings.apprentice,
             max_samples=factor * settings.max_samples,
             max_seconds=None if max_seconds is None else factor * max_seconds,
-            report_fn=report,
+            report_fn=report, check_fn=check_fn,
         )  # fmt: skip
 
 

@@ -37,7 +37,7 @@ def export_policy(study: Study, path: str | Path) -> None:
         "states": [mdp.state_name(state) for state in range(mdp.num_states)],
         "actions": [mdp.action_name(action) for action in range(mdp.num_actions)],
         "num_demonstrations": len(study.demonstrations),
-        "certificate": {name: getattr(certificate, name) for name in ("status", "epsilon", "delta", "upper_bound")},
+        "certificate": {name: certificate.to_record()[name] for name in ("status", "epsilon", "delta", "upper_bound")},
     }
     write_json(record, path)
 

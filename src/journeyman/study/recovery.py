@@ -56,7 +56,7 @@ def recover(path: str | Path, new_path: str | Path, *, problem: Problem | None =
     extra = [item.demonstration for item in stored if item.answer not in known and not item.is_undone]
     with Study.open(new_path) as study:
         if extra:
-            study.attach(extra)
+            study.attach(extra, allow_duplicates=True)
         for item in stored:
             if item.is_undone and item.answer in known:  # taken back after the damage
                 study.undo(known[item.answer])

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from journeyman.apprentice import Certificate
 from journeyman.apprentice.looks import checked_seconds
 from journeyman.checks import check_options
+from journeyman.criticism import Criticism
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, StudyError
 from journeyman.learner import ActiveLearner, AnswerId, Event, Forecast, Learner, LearnerSettings, Query
@@ -156,11 +157,20 @@ class Study(LedgerView):
         return int(self._do("tell", query, answer, annotator=annotator, timestamp=stamp).payload["query"])
 
     def attach(
-        self, demonstrations: Iterable[Demonstration] | Demonstration, *, annotator: str | None = None
+        self,
+        demonstrations: Iterable[Demonstration] | Demonstration,
+        *,
+        annotator: str | None = None,
+        allow_duplicates: bool = False,
     ) -> tuple[AnswerId, ...]:
-        """Store data that were never asked for; returns an id for each, for `undo`."""
+        """Store data that were never asked for, all or none; returns an id for each, for `undo`.
+
+        Data that are there already are refused (see `learner.duplicates`), unless `allow_duplicates` says that they
+        were really done again.
+        """
         with self._lock:
-            event = self._do("attach", demonstrations, annotator=annotator)
+            options = {"annotator": annotator, "allow_duplicates": allow_duplicates}
+            event = self._do("attach", demonstrations, **options)
             return tuple(self._log.ledger.answers)[-len(event.payload["demonstrations"]) :]
 
     def fail(self, query: Query | int) -> None:
@@ -195,6 +205,12 @@ class Study(LedgerView):
     def confirmation(self, *, progress: bool = False) -> Certificate:
         """Return what a fresh, longer posterior says about `apprentice()`; others can ask and tell meanwhile."""
         return self._certifying("confirmation")(progress)
+
+    def criticism(self, *, is_full: bool | None = None) -> Criticism:
+        """Return what speaks against the model of the expert; others can ask and tell meanwhile."""
+        with self._lock:
+            criticise_fn = self._catch_up().criticising()
+        return criticise_fn(is_full)
 
     def _certifying(self, name: str) -> Callable[[bool], Certificate]:
         with self._lock:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from journeyman.cli import options as opt
-from journeyman.cli.study.options import Annotator, StudyFile, app
+from journeyman.cli.study.options import AllowDuplicates, Annotator, StudyFile, app
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
@@ -108,16 +108,20 @@ def attach(
     final: FinalState = None,
     ended: Ended = None,
     by: Annotator = None,
+    allow_duplicates: AllowDuplicates = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Add a demonstration that was never asked for; many of them at once: `journeyman study import`.
+
+    One of several steps that is there already is refused, unless --allow-duplicates says that it was done twice.
 
     Example: [bold]journeyman study attach my.study house:right path:right --final pond[/].
     """
     from journeyman.study import Study
 
     with Study.open(file) as study:
-        (answer,) = study.attach(parse_demonstration(study.problem.mdp, steps, final, ended), annotator=by)
+        demonstration = parse_demonstration(study.problem.mdp, steps, final, ended)
+        (answer,) = study.attach(demonstration, annotator=by, allow_duplicates=allow_duplicates)
         stored = study.answers[answer].to_record()
     opt.say(as_json, {"answer": answer, "demonstration": stored}, f"Kept as {answer}.")
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from journeyman.cli import options as opt
-from journeyman.cli.study.options import Annotator, StudyFile, app, opened_to_look
+from journeyman.cli.study.options import AllowDuplicates, Annotator, StudyFile, app, opened_to_look
 from journeyman.errors import InputError
 
 KINDS = ("demonstrations", "posterior", "policy", "certificate", "history")
@@ -59,9 +59,16 @@ def import_file(
     source: Annotated[str, typer.Argument(metavar="FROM", help="File with demonstrations, or a Minari id.")],
     format: Format = None,
     by: Annotator = None,
+    allow_duplicates: AllowDuplicates = False,
+    skip_duplicates: Annotated[
+        bool, typer.Option("--skip-duplicates", help="Leave out what is there already, and attach the rest.")
+    ] = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Attach demonstrations from a file: data that were never asked for, all or none.
+
+    Data that are there already are refused, so that a file that is imported twice does not count twice: a whole file,
+    and any demonstration of 10 steps or more or with the same time stamp as one that is there.
 
     Columns of a .csv table: demonstration, state, action; optional: final_state, ended, query_id, annotator, timestamp.
 
@@ -69,15 +76,22 @@ def import_file(
     """
     from dataclasses import replace
 
+    from journeyman.learner.duplicates import find_duplicates
     from journeyman.study import Study
     from journeyman.study.formats import read_demonstrations
 
     with Study.open(file) as study:
         found = read_demonstrations(source, study.problem, format=format)
         # Their query numbers are those of another study.
-        answers = study.attach([replace(item, query_id=None) for item in found], annotator=by)
-    words = f"Attached {len(answers)} demonstrations, {answers[0]} to {answers[-1]}."
-    opt.say(as_json, {"answers": list(answers)}, words)
+        given = [replace(item, query_id=None, annotator=item.annotator or by) for item in found]
+        skipped = find_duplicates(study.answers, given) if skip_duplicates and not allow_duplicates else {}
+        new = [item for number, item in enumerate(given) if number not in skipped]
+        answers = study.attach(new, allow_duplicates=allow_duplicates) if new or not skipped else ()
+    words = f"Attached {len(answers)} demonstrations, {answers[0]} to {answers[-1]}." if answers else "Nothing is new."
+    if skipped:
+        words += f" Left out {len(skipped)} that are there already."
+    record = {"answers": list(answers)} | ({"skipped": sorted(skipped)} if skip_duplicates else {})
+    opt.say(as_json, record, words)
 
 
 @opt.add_command(app)

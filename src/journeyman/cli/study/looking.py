@@ -1,4 +1,4 @@
-"""`journeyman study status`, `certify`, `forecast` and `report`: how far a study is."""
+"""`journeyman study status`, `certify`, `doubts`, `forecast` and `report`: how far a study is."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ from journeyman.cli.study.options import StudyFile, app, opened_to_look
 if TYPE_CHECKING:
     from journeyman.study import Study
 
-NOT_HELD = 3  # exit code
+NOT_HELD, DOUBTFUL = 3, 4  # exit codes
 PATIENCE = 10.0  # seconds that somebody who looks may wait for a certificate
 
 
@@ -41,16 +41,29 @@ def status(
 
 def belief_record(study: "Study") -> dict[str, Any]:
     """Return the certificate in short, how well the reward is known if that is the goal, and what is doubtful."""
+    from journeyman.apprentice.epsilon import epsilon_record
+
     certificate = study.certificate(progress=sys.stderr.isatty())
+    criticism = certificate.criticism or study.criticism(is_full=False)
+    posterior = study.posterior()
     return {
         "certificate": certificate.status,
-        "epsilon": certificate.epsilon,
+        "epsilon": epsilon_record(certificate.epsilon),
         "delta": certificate.delta,
         "failure_chance": certificate.p_hat,
         "upper_bound": certificate.upper_bound,
         "expected_regret": certificate.mean_regret,
         "reward": knowledge_record(study) if study.settings.goal == "reward" else None,
-        "warnings": list(study.posterior().warnings),
+        "model": {
+            "is_doubtful": criticism.is_doubtful,
+            "is_full": criticism.is_full,
+            "log_evidence": criticism.log_evidence,
+            "reasons": list(criticism.reasons),
+            "advice": list(criticism.advice),
+        },
+        "log_evidence": posterior.log_evidence,
+        "log_evidence_error": posterior.log_evidence_error,
+        "warnings": list(posterior.warnings),
     }
 
 
@@ -80,12 +93,20 @@ def print_status(file: Path, record: dict[str, Any]) -> None:
         typer.echo(f"Waiting, question {query['id']}: {query['text']}")
     belief = record["belief"]
     if belief is not None:
+        from journeyman.apprentice.epsilon import checked_epsilon, epsilon_words, regret_words
+
+        epsilon = checked_epsilon(belief["epsilon"])
+        status, model = belief["certificate"], belief["model"]
+        words = "holds, but the model is doubtful" if status == "doubtful" else status
         typer.echo(
-            f"Certificate: {belief['certificate']}. Chance of losing {belief['epsilon']:g} or more: about "
+            f"Certificate: {words}. Chance of losing {epsilon_words(epsilon)} or more: about "
             f"{belief['failure_chance']:.3g}, at most {belief['upper_bound']:.3g} (limit {belief['delta']:g}). "
-            f"Expected regret {belief['expected_regret']:.3g}."
+            f"Expected regret {regret_words(belief['expected_regret'], epsilon)}."
         )
-        if belief["certificate"] != "holds":
+        if model["is_doubtful"]:
+            typer.echo(f"The model is DOUBTFUL: {'; '.join(model['reasons'])}.")
+            typer.echo(f"More about it, and what to try: journeyman study doubts {file}")
+        if status not in ("holds", "doubtful"):
             typer.echo(f"How many more answers it may take: journeyman study forecast {file}")
         if belief["reward"] is not None:
             known = belief["reward"]
@@ -102,14 +123,18 @@ def print_status(file: Path, record: dict[str, Any]) -> None:
 def certify(
     file: StudyFile,
     max_seconds: opt.MaxSeconds = PATIENCE,
+    accept_doubtful: Annotated[
+        bool, typer.Option("--accept-doubtful", help="Exit code 0 also if it holds, but the model is doubtful.")
+    ] = False,
     threads: opt.Threads = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Say whether the policy is good enough, in words, and what that rests on.
 
     If the certificate holds, it is confirmed once on a fresh, longer posterior, since it may hold the first time by
-    luck. Where it stays undecided within --max-seconds, more seconds may spare the expert an answer. Exit code 0 if it
-    holds and is confirmed, 3 if not.
+    luck, and the model of the expert is checked. Where it stays undecided within --max-seconds, more seconds may spare
+    the expert an answer. Exit code 0 if it holds and is confirmed, 3 if not, 4 if it holds and is confirmed, but the
+    model is doubtful: the answers do not fit what it assumes.
 
     Example: [bold]journeyman study certify my.study[/]; with more time: [bold]journeyman study certify my.study
     --max-seconds 120[/]; in a script: [bold]journeyman study certify my.study --max-seconds 0 --json >
@@ -118,11 +143,11 @@ def certify(
     with opened_to_look(file, threads, max_seconds) as study:
         is_shown = sys.stderr.isatty()
         certificate = study.certificate(progress=is_shown)
-        confirmation = study.confirmation(progress=is_shown) if certificate.holds else None
-        is_confirmed = confirmation is not None and confirmation.holds
+        confirmation = study.confirmation(progress=is_shown) if certificate.holds_if_model_is_right else None
+        is_confirmed = confirmation is not None and confirmation.holds_if_model_is_right
         shown = certificate if confirmation is None else confirmation
     if as_json:
-        opt.print_json({"is_confirmed": is_confirmed} | shown.to_record())
+        opt.print_json({"is_confirmed": is_confirmed and shown.holds} | shown.to_record())
     else:
         typer.echo(shown.text())
         if confirmation is not None:
@@ -130,6 +155,34 @@ def certify(
             typer.echo(f"\n{words} on a fresh, longer posterior.")
     if not is_confirmed:
         raise typer.Exit(NOT_HELD)
+    if shown.status == "doubtful" and not accept_doubtful:
+        raise typer.Exit(DOUBTFUL)
+
+
+@opt.add_command(app)
+def doubts(
+    file: StudyFile,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out rivals that need inference: other betas, a change of mind.")
+    ] = False,
+    threads: opt.Threads = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Say what speaks against the model of the expert, and what to try instead.
+
+    Rivals of the model are tried: an expert with another beta, one who lapses, has habits or changed their mind,
+    another prior. If they foretell the answers much better than the model, or if answers contradict each other, the
+    model is doubtful, and so is any certificate. That happens to a model that is right in at most 5 % of all cases.
+    Exit code 0 if nothing speaks against the model, 4 if it is doubtful.
+
+    Examples: [bold]journeyman study doubts my.study[/]; in a second instead of some: [bold]journeyman study doubts
+    my.study --quick[/].
+    """
+    with opened_to_look(file, threads) as study:
+        found = study.criticism(is_full=not quick)
+    opt.say(as_json, found.to_record(), found.text())
+    if found.is_doubtful:
+        raise typer.Exit(DOUBTFUL)
 
 
 @opt.add_command(app)

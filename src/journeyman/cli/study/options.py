@@ -19,12 +19,16 @@ even if the machine crashes; several people and programs may use one file at onc
 EPILOG = (
     "Example: [bold]journeyman study new my.study --problem problem.toml[/], [bold]journeyman study ask my.study[/], "
     "[bold]journeyman study tell my.study 0 right[/], [bold]journeyman study certify my.study[/]. "
-    "Exit codes: 0 done, 1 an error that is explained, 2 a wrong option, 3 from certify: does not hold (yet)."
+    "Exit codes: 0 done, 1 an error that is explained, 2 a wrong option, 3 from certify: does not hold (yet), 4 "
+    "from certify and doubts: the model is doubtful."
 )
 
 app = typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=HELP, epilog=EPILOG)
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study, such as my.study.")]
 Annotator = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answered, unless the data say so.")]
+AllowDuplicates = Annotated[
+    bool, typer.Option("--allow-duplicates", help="Count data again that are there already: they were done twice.")
+]
 
 
 def opened_to_look(file: Path, num_threads: int | None = None, max_seconds: float = 0.0) -> "Study":
@@ -52,7 +56,7 @@ def new(
     acquisition_set: opt.AcquisitionOptions = None,
     inference: opt.Inference = "smc",
     inference_set: opt.InferenceOptions = None,
-    epsilon: opt.Epsilon = 0.1,
+    epsilon: opt.Epsilon = "0.1",
     delta: opt.Delta = 0.1,
     scope: opt.Scope = "initial",
     max_samples: opt.MaxSamples = 16_000,

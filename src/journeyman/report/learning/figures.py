@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from journeyman.apprentice.epsilon import epsilon_words, regret_words
+from journeyman.criticism import ALARM, Criticism
 from journeyman.extras import require
 from journeyman.report.drawing.cells import add_legend, drawn_once, make_figure, new_figure, plain
 from journeyman.report.drawing.maps import posterior_map, state_map
@@ -21,6 +23,7 @@ COLOURS = ("#1f5fa8", "#c8501e", "#2a8f5b", "#7b4fa3")
 MARKERS = ("o", "s", "^", "D")
 PRIOR, POSTERIOR, TRUTH = "#b9c0c8", "#1f5fa8", "#c8501e"
 MAX_PARAMETERS = 40
+EVIDENCE_RANGE = (-46.0, 230.0)  # logs that are drawn: 10^-20 to 10^100
 SMALLEST = 1e-4  # regrets below it are drawn here: a logarithm has no place for 0
 
 
@@ -44,11 +47,11 @@ def progress_figure(summaries: Mapping[str, LearningSummary]) -> "Figure":
     axes[0].axhline(delta, color="0.4", linewidth=1, linestyle="--")
     axes[0].annotate("delta", (1.0, delta), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
     axes[0].set_ylim(-0.03, 1.03)
-    axes[0].set_title(f"chance of a regret of {epsilon:.4g} or more", fontsize=10)
+    axes[0].set_title(f"chance of a regret of {epsilon_words(epsilon)} or more", fontsize=10)
     if not axes[1].lines:  # steps that were replayed without their numbers
         axes[1].set_ylim(0.1 * epsilon, 10.0 * epsilon)
     axes[1].set_yscale("log")
-    axes[1].yaxis.set_major_formatter("{x:g}")
+    axes[1].yaxis.set_major_formatter(lambda value, _: regret_words(value, epsilon))
     axes[1].yaxis.set_minor_formatter(require("matplotlib.ticker", "plot").NullFormatter())
     axes[1].axhline(epsilon, color="0.4", linewidth=1, linestyle="--")
     axes[1].annotate("epsilon", (1.0, epsilon), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
@@ -73,6 +76,24 @@ def _line(ax: "Axes", values: Sequence[float | None], **style: Any) -> None:
 
 def _floored(value: float | None) -> float | None:
     return None if value is None else max(value, SMALLEST)
+
+
+def evidence_figure(criticism: Criticism) -> "Figure":
+    """Return the evidence against the model over the answers, with what makes it doubtful."""
+    figure = new_figure(7.5, 3.2)
+    ax = figure.subplots()
+    shown = np.clip(np.append(criticism.curve, criticism.log_evidence), *EVIDENCE_RANGE) / np.log(10.0)
+    ax.plot(criticism.times, shown[:-1], color=COLOURS[0], linewidth=1.5)
+    ax.plot([criticism.num_answers], shown[-1:], MARKERS[0], color=COLOURS[1 if criticism.is_surprising else 0])
+    alarm = np.log10(ALARM)
+    ax.axhline(alarm, color="0.4", linewidth=1, linestyle="--")
+    ax.annotate("doubtful", (0.0, alarm), xycoords=("axes fraction", "data"), ha="left", va="bottom", fontsize=8)
+    ax.set_ylim(min(shown.min(), -0.5) - 0.2, max(shown.max(), alarm) + 0.5)
+    ax.set_xlabel("answers")
+    ax.set_title("evidence against the model (powers of 10)", fontsize=10)
+    ax.xaxis.set_major_locator(require("matplotlib.ticker", "plot").MaxNLocator(integer=True))
+    ax.grid(alpha=0.25)
+    return figure
 
 
 def parameter_figure(knowledge: ParameterKnowledge, truth: FloatArray | None = None) -> "Figure":

@@ -13,6 +13,7 @@ from journeyman.types import FloatArray
 
 CONTENTS = (
     ("certificate", "certificate"),
+    ("model", "model"),
     ("actions", "policy"),
     ("learned", "reward"),
     ("limits", "not identifiable"),
@@ -46,6 +47,7 @@ def learning_sections(summary: LearningSummary, truth: FloatArray | None = None)
     """Return the sections of a report; with the true parameters `[D]`, where they are known."""
     return join(
         trusting.certificate_section(summary),
+        trusting.model_section(summary),
         knowing.actions_section(summary),
         knowing.learned_section(summary, truth),
         knowing.limits_section(summary),
@@ -68,6 +70,7 @@ def learning_record(summary: LearningSummary) -> dict[str, Any]:
         "num_undone": summary.num_undone,
         "certificate": summary.certificate.to_record(),
         "confirmation": None if summary.confirmation is None else summary.confirmation.to_record(),
+        "criticism": summary.criticism.to_record(),
         "asked": [
             item.query.to_record()
             | {

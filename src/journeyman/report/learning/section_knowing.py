@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Mapping
 
+from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.report.html import Markup, bullets, details, element, folded_table, join, paragraph, picture, section
 from journeyman.report.learning import figures, sentences
 from journeyman.report.learning.summary import LearningSummary
@@ -72,17 +73,17 @@ def course_section(summary: LearningSummary) -> Markup:
 
 def course_table(summary: LearningSummary) -> Markup:
     """Return the numbers behind the lines."""
-    course = summary.course
-    chance = f"chance of a regret of {summary.settings.epsilon:.4g} or more"
+    course, epsilon = summary.course, summary.settings.epsilon
+    chance = f"chance of a regret of {epsilon_words(epsilon)} or more"
     columns: dict[str, Iterable[object]] = {
         "step": range(len(course)),
         "answers": [step.num_demonstrations for step in course],
         chance: [sentences.shown_chance(step.failure_chance) for step in course],
-        "expected regret": [sentences.shown_number(step.expected_regret, ".3g") for step in course],
+        "expected regret": [sentences.shown_regret(step.expected_regret, epsilon) for step in course],
         "entropy (nats)": [sentences.shown_number(step.entropy, ".2f") for step in course],
     }
     if summary.true_regrets:
-        columns["true regret"] = [f"{regret:.3g}" for regret in summary.true_regrets]
+        columns["true regret"] = [regret_words(regret, epsilon) for regret in summary.true_regrets]
     caption = "The belief before any answer, and after each step: an answer that came, or was taken back."
     return column_table(caption, columns)
 

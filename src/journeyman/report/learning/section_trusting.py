@@ -6,11 +6,14 @@ from typing import Any
 
 from journeyman.apprentice import Certificate
 from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence, number_sentences
+from journeyman.apprentice.epsilon import epsilon_words
+from journeyman.criticism.check import ALARM, number_words
 from journeyman.report.drawing.marks import describe_initial
-from journeyman.report.html import Markup, bullets, definitions, details, element, join, paragraph, section
-from journeyman.report.learning.sentences import shown_chance, shown_number, verdict_sentences
+from journeyman.report.html import Markup, bullets, definitions, details, element, join, paragraph, picture, section
+from journeyman.report.learning import figures
+from journeyman.report.learning.sentences import shown_chance, shown_regret, verdict_sentences
 from journeyman.report.learning.summary import LearningSummary
-from journeyman.wording import percent, plain_number
+from journeyman.wording import nats, percent, plain_number
 
 WORDS = {
     "seconds": "seconds for the last posterior",
@@ -29,6 +32,12 @@ WORDS = {
     "is_converged": "converged",
 }
 
+EVIDENCE_CAPTION = (
+    "How many times better rivals of the model foretell the answers so far. The line is what rivals at samples of the "
+    f"posterior say, the dot all of them. From {ALARM:g} on (dashed) the model is doubtful: that happens to a model "
+    "that is right in at most 4 % of all cases, and contradictions are found in at most 1 %."
+)
+
 
 def verdict_box(summary: LearningSummary) -> Markup:
     """Return the result in a box, coloured by it."""
@@ -36,6 +45,7 @@ def verdict_box(summary: LearningSummary) -> Markup:
     status = certificate.status
     if summary.settings.goal == "reward":
         status = "holds" if summary.is_finished else "undecided"
+        status = "doubtful" if summary.criticism.is_doubtful else status
     return element("div", *(paragraph(text) for text in verdict_sentences(summary)), class_=f"verdict {status}")
 
 
@@ -46,9 +56,10 @@ def tiles(summary: LearningSummary) -> Markup:
         (str(summary.num_demonstrations), "demonstrations"),
         (
             shown_chance(last.failure_chance),
-            f"chance of a regret of {epsilon:.4g} or more (limit {percent(summary.settings.delta)}), by all samples",
+            f"chance of a regret of {epsilon_words(epsilon)} or more (limit {percent(summary.settings.delta)}), "
+            "by all samples",
         ),
-        (shown_number(last.expected_regret, ".2g"), "expected regret, by all samples"),
+        (shown_regret(last.expected_regret, epsilon, 2), "expected regret, by all samples"),
         (
             f"{summary.identifiability.num_learned:.1f} of {len(summary.identifiability.spreads)}",
             "directions of the reward learned",
@@ -84,6 +95,31 @@ def certificate_markup(certificate: Certificate) -> Markup:
     return join(*parts)
 
 
+def model_section(summary: LearningSummary) -> Markup:
+    """Return what speaks against the model of the expert: evidence over the answers, rivals, and what deviates most."""
+    found = summary.criticism
+    headline = "The model is doubtful." if found.is_doubtful else "Nothing speaks against the model."
+    parts = [element("strong", headline), paragraph(f"{found.sentence[0].upper()}{found.sentence[1:]}")]
+    if not found.is_full:
+        parts.append(paragraph("Rivals that need inference were left out, since no certificate would hold."))
+    for title, items in (("Why", found.reasons), ("What to try", found.advice)):
+        if items:
+            parts += [element("h3", title), bullets(items)]
+    if found.num_answers:
+        parts.append(
+            picture(
+                lambda: figures.evidence_figure(found),
+                alt=f"Evidence against the model over the answers; at the end {number_words(found.log_evidence)}.",
+                caption=EVIDENCE_CAPTION,
+            )
+        )
+        parts += [element("h3", "Experts who would foretell the answers, and how many times as well")]
+        parts.append(bullets([f"one {rival.words}: {number_words(rival.log_gain)}" for rival in found.rivals[:6]]))
+        parts += [element("h3", "What deviates most from what the posterior foretells")]
+        parts.append(bullets([str(item) for item in found.deviations]))
+    return section("model", "Is the model right?", *parts)
+
+
 def diagnostics_section(summary: LearningSummary) -> Markup:
     """Return how good the samples are, what is doubtful, and the settings."""
     warnings = [paragraph(f"Warning: {warning}", class_="warning") for warning in summary.warnings]
@@ -93,6 +129,8 @@ def diagnostics_section(summary: LearningSummary) -> Markup:
         value = getattr(posterior.diagnostics, field.name)
         if value is not None and field.name in WORDS:
             facts.append((WORDS[field.name], _plain(value)))
+    if posterior.log_evidence is not None:
+        facts.append(("log evidence of the answers", nats(posterior.log_evidence, posterior.log_evidence_error)))
     facts.append(("seconds for all answers", f"{summary.seconds:.2f}"))
     changed = [(name, _plain(value)) for name, value in settings.to_record().items() if value not in (None, {}, [])]
     return section(

@@ -6,13 +6,14 @@ import numpy as np
 
 from journeyman.acquisition import ACQUISITIONS
 from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence
+from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.demonstrations import Demonstration
 from journeyman.experts import Boltzmann
 from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing.marks import named_kinds
 from journeyman.report.learning.identifiability import WHOLLY, reason_not_learned
 from journeyman.report.learning.summary import LearningSummary
-from journeyman.wording import counted, listed, percent, plain_number
+from journeyman.wording import counted, listed, percent
 
 MAX_NAMES = 8
 SAMPLES_PER_DIRECTION = 20
@@ -22,13 +23,17 @@ def verdict_sentences(summary: LearningSummary) -> tuple[str, ...]:
     """Return the result in one to three sentences, the first of them the headline."""
     certificate = summary.confirmation or summary.certificate
     if summary.settings.goal == "reward":
+        if summary.criticism.is_doubtful:
+            return "THE MODEL IS DOUBTFUL: the answers do not fit what it assumes.", *summary.criticism.reasons
         if summary.is_finished:
             return "The reward is known well enough.", "Its intervals are narrow, or answers tell hardly anything more."
         return "The reward is not known well enough yet.", "More answers would still tell something about it."
     sentences = [HEADLINES[certificate.status], claim_sentence(certificate)]
     if summary.is_finished:
         sentences.append("A fresh, longer computation from the same answers has confirmed it: asking may stop.")
-    elif summary.certificate.holds:
+    elif certificate.status == "doubtful":
+        sentences.append(f"Why: {'; '.join(certificate.reasons)}.")
+    elif summary.certificate.holds_if_model_is_right:
         sentences.append("The current samples say yes, but a fresh and longer computation does not: keep asking.")
     return tuple(sentences)
 
@@ -57,6 +62,11 @@ def shown_chance(chance: float | None) -> str:
 def shown_number(number: float | None, form: str) -> str:
     """Return a number in a format such as ".2g", "?" if nobody computed it."""
     return "?" if number is None else format(number, form)
+
+
+def shown_regret(regret: float | None, epsilon: float, digits: int = 3) -> str:
+    """Return a regret as epsilon is measured, "?" if nobody computed it."""
+    return "?" if regret is None else regret_words(regret, epsilon, digits)
 
 
 def place_words(mdp: FiniteMDP, state: int) -> str:
@@ -180,13 +190,14 @@ def change_sentence(summary: LearningSummary) -> str:
     first, last = summary.course[0], summary.course[-1]
     if first.failure_chance is None or last.failure_chance is None or len(summary.course) < 2:
         return f"There are {counted(last.num_demonstrations, 'demonstration')} so far."
-    epsilon = plain_number(summary.settings.epsilon)
+    epsilon = summary.settings.epsilon
     parts = [
-        f"the chance of a regret of {epsilon} or more went from {percent(first.failure_chance)} to "
+        f"the chance of a regret of {epsilon_words(epsilon)} or more went from {percent(first.failure_chance)} to "
         f"{percent(last.failure_chance)}"
     ]
     if first.expected_regret is not None and last.expected_regret is not None:
-        parts.append(f"expected regret from {first.expected_regret:.3g} to {last.expected_regret:.3g}")
+        regrets = [shown_regret(step.expected_regret, epsilon) for step in (first, last)]
+        parts.append(f"expected regret from {regrets[0]} to {regrets[1]}")
     if first.entropy is not None and last.entropy is not None:
         parts.append(f"entropy by {last.entropy - first.entropy:+.2f} nats")
     return f"With {counted(last.num_demonstrations, 'demonstration')}, {', '.join(parts)}."

@@ -6,6 +6,7 @@ from typing import Any
 
 from journeyman.acquisition import ACQUISITIONS, Acquisition, Scores
 from journeyman.apprentice import Certificate
+from journeyman.criticism import Criticism
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
@@ -60,7 +61,10 @@ class LearningSummary:
     certificate
         On the learner's own samples.
     confirmation
-        On a fresh, longer posterior, where the certificate holds and a policy is the goal; else None.
+        On a fresh, longer posterior, where the certificate holds (if the model is right) and a policy is the goal; else
+        None.
+    criticism
+        What speaks against the model: in full where the certificate would hold, else quick.
     is_finished
         Whether the learner says that its goal is reached.
     warnings
@@ -81,6 +85,7 @@ class LearningSummary:
     apprentice: IntArray
     certificate: Certificate
     confirmation: Certificate | None
+    criticism: Criticism
     is_finished: bool
     parameters: ParameterKnowledge
     rewards: RewardIntervals
@@ -102,7 +107,8 @@ def summarise_learning(
     posterior, settings, course = learner.posterior(), learner.settings, learner.history()
     apprentice, is_finished = learner.apprentice(), learner.is_finished()
     certificate = learner.certificate()
-    is_confirmed = settings.goal == "policy" and certificate.holds
+    is_confirmed = settings.goal == "policy" and certificate.holds_if_model_is_right
+    criticism = certificate.criticism or learner.criticism(is_full=False)
     scores, doubts = _scores(learner)
     return LearningSummary(
         name=name,
@@ -119,6 +125,7 @@ def summarise_learning(
         apprentice=apprentice,
         certificate=certificate,
         confirmation=learner.confirmation() if is_confirmed else None,
+        criticism=criticism,
         is_finished=is_finished,
         parameters=parameter_knowledge(posterior),
         rewards=reward_intervals(posterior),

@@ -17,7 +17,7 @@ from journeyman.report.posterior.knowledge import LEVEL, ParameterKnowledge, par
 from journeyman.report.terminal import definitions, print_warnings, text_table
 from journeyman.report.world.summary import per_state, without_nonfinite
 from journeyman.types import BoolArray
-from journeyman.wording import counted, listed, percent, plain_number, signed_number
+from journeyman.wording import counted, listed, nats, percent, plain_number, signed_number
 from journeyman.worlds import World
 
 MAX_TABLE_PARAMETERS = 16
@@ -119,6 +119,7 @@ def posterior_record(summary: PosteriorSummary) -> dict[str, Any]:
         "optimal_return": summary.optimal_return,
         "expert_return": summary.expert_return,
         "log_evidence": posterior.log_evidence,
+        "log_evidence_error": posterior.log_evidence_error,
         "diagnostics": diagnostics,
         "warnings": list(warnings),
     }
@@ -221,7 +222,8 @@ def _facts(summary: PosteriorSummary) -> dict[str, str]:
         f"an optimal one gets {plain_number(summary.optimal_return)}, the expert {plain_number(summary.expert_return)}"
     )
     if posterior.log_evidence is not None:
-        rows["log evidence"] = f"{posterior.log_evidence:.2f} nats: log chance of these answers before any was seen"
+        words = nats(posterior.log_evidence, posterior.log_evidence_error)
+        rows["log evidence"] = f"{words}: log chance of these answers before any was seen"
     return rows
 
 
