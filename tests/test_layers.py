@@ -31,7 +31,6 @@ LAYERS = [
     "inference",
     "criticism",
     "apprentice",
-    "criticism",
     "acquisition",
     "calibration",
     "learner",

@@ -132,7 +132,9 @@ def visited(mdp: FiniteMDP, state: int, until: int | None = None) -> Memory:
     name = f"has visited {where}"
     if until is not None:
         if places[0] == places[1]:
-            raise InputError(f"a memory must be undone in another state than it is made in, got {where} for both. Choose another.")
+            raise InputError(
+                f"a memory must be undone in another state than it is made in, got {where} for both. Choose another."
+            )
         following[:, places[1]] = 0
         name += f" since {mdp.state_name(places[1])}"
     return Memory(name, following, (f"before {where}", f"after {where}"))
