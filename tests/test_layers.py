@@ -25,6 +25,7 @@ LAYERS = [
     "experts",
     "testing",
     "problem",
+    "memory",
     "worlds",
     "problem_files",
     "inference",

@@ -30,6 +30,7 @@ COMMANDS = {
     "check": "Check a problem file, and explain what it means.",
     "infer": "Ask the simulated expert of a world, and show what its answers tell about the reward.",
     "calibrate": "Test whether an inference method is calibrated on a world, or on a problem of your own.",
+    "compare": "Compare models of an expert on the same demonstrations, and say which explains them best.",
     "scores": "Map how much every state is worth asking about next, after some simulated demonstrations.",
     "run": "Let a learner ask a simulated expert, one query after the other, until it may stop.",
     "reproduce": "Run the paper's experiments again, and draw its figures.",
