@@ -111,7 +111,7 @@ def _inferred(
     problem: Problem,
 ) -> ExpertSensitivity:
     """Return the chance of failure under another model, from what it believes by an inference of its own."""
-    counts, size = samples.posterior.counts, 0.0
+    counts, size = samples.posterior.answers, 0.0
     for num_particles in (None, *NUM_PARTICLES):
         belief = criticism.beliefs.get(label)
         if num_particles is not None:

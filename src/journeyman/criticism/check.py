@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from journeyman.criticism.contradictions import Contradiction, contradictions_in
+from journeyman.criticism.policies import counts_by_place
 from journeyman.criticism.predictive import Deviation, largest_deviations
 from journeyman.criticism.rivals import Passes, beliefs_under, passes_over, variants_of
 from journeyman.criticism.surprise import Rival, SampleGains, answers_in_order, sample_gains, steps_of_counts
@@ -217,9 +218,9 @@ def criticise(
     A Criticism; under a model that is right, `is_doubtful` has a chance of at most 5 %, at any time that one looks as
     far as surprise goes. Discrete priors are exact; otherwise this holds as far as samples stand for the posterior.
     """
-    problem, counts = posterior.problem, posterior.counts
+    problem, counts = posterior.problem, posterior.answers
     if demonstrations is None:
-        steps, begins = steps_of_counts(counts), np.zeros(0, dtype=np.int64)
+        steps, begins = steps_of_counts(counts_by_place(counts)), np.zeros(0, dtype=np.int64)
     else:
         steps, begins = _steps(demonstrations, posterior)
     answers = answers_in_order(steps, problem.mdp.num_actions, is_ordered=demonstrations is not None)
@@ -257,14 +258,18 @@ def criticise(
 
 
 def _steps(demonstrations: Iterable[Demonstration] | Demonstration, posterior: Posterior) -> tuple[IntArray, IntArray]:
-    """Return the steps `[T, 2]` of demonstrations, and after how many of them each but the first begins."""
+    """Return the steps `[T, 2]` of demonstrations, place and action, and after how many each but the first begins."""
+    space, num_states = posterior.problem.expert_space, posterior.problem.mdp.num_states
     listed = [item for item in as_demonstrations(demonstrations) if len(item)]
-    steps = np.array([step for item in listed for step in item.steps], dtype=np.int64).reshape(-1, 2)
-    counts = np.zeros_like(posterior.counts)
+    places = [
+        (space.group_of(item.annotator) * num_states + state, action) for item in listed for state, action in item.steps
+    ]
+    steps, answers = np.array(places, dtype=np.int64).reshape(-1, 2), counts_by_place(posterior.answers)
+    counts = np.zeros_like(answers)
     fits = not len(steps) or bool((steps < counts.shape).all())
     if fits:
         np.add.at(counts, tuple(steps.T), 1)
-    if not fits or not np.array_equal(counts, posterior.counts):
+    if not fits or not np.array_equal(counts, answers):
         raise InputError(
             f"demonstrations must be those that the posterior was inferred from, got {len(steps)} actions where it has "
             f"{posterior.counts.sum()}, or others. Give the same ones, in the order in which they came."
@@ -285,7 +290,7 @@ def _run_rivals(
 
     `begins` says after how many steps each demonstration but the first begins; None if the order is not known.
     """
-    problem, counts = posterior.problem, posterior.counts
+    problem, counts = posterior.problem, posterior.answers
     started = np.zeros(0, dtype=np.int64) if begins is None else begins
     passes = passes_over(problem, steps, started, seed=seed, num_threads=num_threads)
     found, variants = [], variants_of(problem)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import binom
 
-from journeyman.criticism.policies import log_policies
+from journeyman.criticism.policies import available_in, counts_by_place, log_policies, place_name
 from journeyman.inference import smc
 from journeyman.problem import Problem
 from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -48,7 +48,8 @@ class Contradiction(NamedTuple):
 def contradictions_in(
     problem: Problem, counts: AnyArray, *, level: float, seed: int = 0, num_threads: int | None = None
 ) -> tuple[Contradiction, ...]:
-    """Return contradictions with a chance of at most `level` among answers `[S, A]`, the least likely first."""
+    """Return contradictions with a chance of at most `level` among answers, by place, the least likely first."""
+    counts = counts_by_place(counts)
     candidates = np.flatnonzero((counts.sum(axis=1) >= 2) & ((counts > 0).sum(axis=1) >= 2))
     num_looked_at = int((counts.sum(axis=1) >= 2).sum())
     if not len(candidates):
@@ -61,7 +62,7 @@ def contradictions_in(
     found = []
     for state in candidates.tolist():
         log_policy = log_policies(prior, np.array([state]))[:, 0]
-        groups = alike_actions(log_policy, problem.mdp.available[state])
+        groups = alike_actions(log_policy, available_in(problem, np.array([state]))[0])
         answers = np.bincount(groups, weights=counts[state]).astype(np.int64)
         second = int(np.sort(answers)[-2]) if len(answers) > 1 else 0
         if second == 0:
@@ -70,7 +71,11 @@ def contradictions_in(
         once = float(prior.weights @ chance_of_second(merged, int(answers.sum()), second))
         chance = num_looked_at * max(once, rarest)
         if chance <= level:
-            found.append(Contradiction(state, problem.mdp.state_name(state), _named(problem, counts[state]), chance))
+            found.append(
+                Contradiction(
+                    state % problem.mdp.num_states, place_name(problem, state), _named(problem, counts[state]), chance
+                )
+            )
     return tuple(sorted(found, key=lambda item: item.chance))
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import binom
 
-from journeyman.criticism.policies import log_policies
+from journeyman.criticism.policies import available_in, counts_by_place, log_policies, place_name
 from journeyman.criticism.surprise import NUM_DRAWS, thinned
 from journeyman.inference.posterior import Posterior
 from journeyman.types import FloatArray, IntArray
@@ -57,7 +57,7 @@ class Frequencies(NamedTuple):
 
 def predictive_frequencies(posterior: Posterior) -> Frequencies:
     """Return what was answered beside what the posterior foretells, in all states with answers."""
-    counts, available = posterior.counts, posterior.problem.mdp.available
+    counts = counts_by_place(posterior.answers)
     states = np.flatnonzero(counts.sum(axis=1) > 0)
     drawn = thinned(posterior, NUM_DRAWS)
     num_actions = counts.shape[1]
@@ -74,7 +74,7 @@ def predictive_frequencies(posterior: Posterior) -> Frequencies:
         above = binom.sf(observed - 1, totals[:, None], policy).mean(axis=0)
         below = binom.cdf(observed, totals[:, None], policy).mean(axis=0)
         chance[part] = np.minimum(1.0, 2.0 * np.minimum(above, below))
-    num_looked_at = int(available[states].sum())
+    num_looked_at = int(available_in(posterior.problem, states).sum())
     return Frequencies(states, counts[states], expected, z, np.minimum(1.0, num_looked_at * chance))
 
 
@@ -86,9 +86,9 @@ def largest_deviations(posterior: Posterior, num_shown: int = NUM_SHOWN) -> tupl
         action = int(np.lexsort((-np.abs(found.z[row]), found.chance[row]))[0])
         shown.append(
             Deviation(
-                state,
+                state % mdp.num_states,
                 action,
-                mdp.state_name(state),
+                place_name(posterior.problem, state),
                 mdp.action_name(action),
                 int(found.observed[row, action]),
                 float(found.expected[row, action]),

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from journeyman.criticism.policies import counts_by_place
 from journeyman.criticism.surprise import Rival
 from journeyman.errors import InferenceError, InputError
 from journeyman.experts import Boltzmann, ExpertModel
@@ -139,7 +140,7 @@ def passes_over(problem: Problem, steps: IntArray, begins: IntArray, *, seed: in
     Parameters
     ----------
     steps
-        `[T, 2]` states and actions, in order.
+        `[T, 2]` places and actions, in order.
     begins
         After how many of them each demonstration but the first begins.
     """
@@ -205,7 +206,7 @@ class _Pass:
             if point not in self.at:
                 begin = max(known for known in self.at if known <= point)
                 counts = self.at[begin].counts.copy()
-                np.add.at(counts, tuple(self.steps[begin:point].T), 1.0)
+                np.add.at(counts_by_place(counts), tuple(self.steps[begin:point].T), 1.0)
                 self.at[point] = smc.advance(self.at[begin], counts, num_threads=self.num_threads)
         return self.at[end].log_evidence
 
@@ -305,6 +306,7 @@ def rescaled(posterior: Posterior, problem: Problem, factor: float) -> Posterior
         problem=replace(problem, prior=wide),
         theta=factor * posterior.theta,
         values=factor * posterior.values,
+        expert_values=None if posterior.expert_values is None else factor * posterior.expert_values,
     )
 
 

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from journeyman.criticism.policies import log_policies, spread_samples
+from journeyman.criticism.policies import available_in, log_policies, spread_samples
 from journeyman.inference.posterior import Posterior
 from journeyman.types import AnyArray, FloatArray, IntArray
 from journeyman.wording import percent
@@ -42,7 +42,7 @@ POWERS = (0.0, 0.5, 2.0)  # of the policy: less and more rational experts
 LAPSES = ((1.0, 0.1), (2.0, 0.2))  # power of the policy, chance of an action at random
 HABITS = (2.0, 16.0)  # answers that the policy of the sample is worth at the start
 DRIFT = 0.9  # part of an urn that is left after each further answer in its state
-SHARED = ("counts", "weights", "groups")  # arrays of a posterior that are not for each sample, or change with them
+SHARED = ("counts", "annotator_counts", "weights", "groups")  # arrays that are not for each sample, or change with them
 
 Foretell = Callable[[FloatArray, AnyArray, FloatArray], FloatArray]
 
@@ -61,7 +61,7 @@ class Answers:
     Parameters
     ----------
     states
-        `[K]` that were asked about.
+        `[K]` places that were asked about: states, of each annotator where these differ.
     places, actions
         `[T]` the place of each answer's state among these, and its action.
     before, same_before
@@ -139,7 +139,7 @@ def sample_gains(posterior: Posterior, answers: Answers) -> SampleGains:
     if size == 0:
         return SampleGains(names, np.zeros(len(rivals)), 0.0, times, np.zeros(1))
     drawn = thinned(posterior, min(NUM_DRAWS, max(MIN_DRAWS, MAX_ENTRIES // size)))
-    log_policy, available = log_policies(drawn, answers.states), posterior.problem.mdp.available[answers.states]
+    log_policy, available = log_policies(drawn, answers.states), available_in(posterior.problem, answers.states)
     own = log_policy[:, answers.places, answers.actions]
     at_times = np.stack([_sums(foretell_fn(log_policy, available, own) - own, times) for _, foretell_fn in rivals])
     by_sample = np.minimum(logsumexp(at_times, axis=0) - np.log(len(rivals)), np.log(CAP))
