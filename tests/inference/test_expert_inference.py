@@ -151,6 +151,17 @@ def test_soft_posteriors_have_optimal_values_as_well():
     assert half.expert_values.shape == (50, 1, 2) and half.expert_parameters.shape == (50, 1)
 
 
+def test_what_is_known_of_the_expert_is_summed_up():
+    problem = made_problem(EXPERTS["two people"])
+    posterior = infer(problem, answers_of(problem), "enumerate", num_points=1024)
+    known = posterior.expert_knowledge(0.9)
+    assert list(known) == ["beta of anna", "beta of ben"]
+    for (mean, low, high), draws in zip(known.values(), posterior.expert_parameters.T, strict=True):
+        assert low < mean < high
+        assert posterior.weights @ ((draws >= low) & (draws <= high)) == pytest.approx(0.9, abs=0.01)
+    assert infer(made_problem(2.0), (), "enumerate", num_points=64).expert_knowledge() == {}
+
+
 def test_predictions_are_those_of_each_samples_own_expert():
     for name in ("beta and lapse", "two people", "soft"):
         problem = made_problem(EXPERTS[name])
