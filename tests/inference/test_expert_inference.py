@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from calibration.problems import choice_problem, normal_prior
 from experts.outside import Forgetful
+from rewards.outside import Laplace
 from scipy.special import logsumexp, ndtri
 
 from journeyman.demonstrations import Demonstration
@@ -220,6 +221,18 @@ def test_valuewalk_and_variational_name_what_they_cannot_do():
         reason = INFERENCE[method].refusal_fn(problem)
         assert f"{method} needs a Boltzmann expert with a known beta" in reason
         assert "beta is unknown, there are lapses, values are soft" in reason
+
+
+@pytest.mark.parametrize("method", ["smc", "policywalk"])
+def test_soft_values_need_a_prior_that_compiled_code_knows(method):
+    mdp, model = two_states()
+    problem = Problem(mdp, model, Laplace(1), EXPERTS["soft"])
+    message = (
+        f"{method} needs a Normal, Uniform or MultivariateNormal prior for an expert with soft values, got Laplace"
+    )
+    with pytest.raises(UnsupportedError, match=message):
+        infer(problem, (), method)
+    assert infer(problem, (), "enumerate", num_points=64).expert_parameters.shape == (64, 1)
 
 
 @pytest.mark.parametrize("method", ["enumerate", "smc"])
