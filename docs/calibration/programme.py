@@ -102,7 +102,7 @@ EXPERTS = (
         EXPERT_JAIL | SMC | {"assumed_expert": Boltzmann(LogNormal(4.0 * exp(-0.49), 0.7), LAPSE)}, 100,
     ),
     Configuration(
-        "hard-for-soft-4x4", "4x4", "smc, soft values taken for optimal ones", "mutant",
+        "hard-for-soft-4x4", "4x4", "smc, soft values taken for optimal ones", "baseline",
         SOFT_4 | SMC | {"assumed_expert": Boltzmann(LogNormal(2.0, 0.7), LAPSE)}, 100,
     ),
 )  # fmt: skip

@@ -127,8 +127,14 @@ class Problem:
         whose it is.
         """
         listed = as_demonstrations(demonstrations)
-        counts = self.tally(listed)
-        used = counts.reshape(-1, *self.counts_shape[-2:]).sum(axis=0) > 0
+        total = self.check(listed)
+        return self.tally(listed) if self.expert_space.annotators else total
+
+    def check(self, demonstrations: Iterable[Demonstration] | Demonstration) -> IntArray:
+        """Refuse demonstrations that cannot occur, whoever gave them; return the counts `[S, A]` of all together."""
+        listed = as_demonstrations(demonstrations)
+        counts = action_counts(listed, self.mdp.num_states, self.mdp.num_actions)
+        used = counts > 0
         wrong = used & ~self.mdp.available
         rule = "use available actions"
         if not wrong.any():

@@ -14,11 +14,12 @@ def load_programme():
     spec = importlib.util.spec_from_file_location("programme", FOLDER / "programme.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return {item.key: item for item in module.CONFIGURATIONS}
+    return [{item.key: item for item in some} for some in (module.CONFIGURATIONS, module.EXPERTS)]
 
 
-CONFIGURATIONS = load_programme()
+CONFIGURATIONS, EXPERTS = load_programme()
 RECORDS = json.loads((FOLDER / "table.json").read_text("utf-8"))
+EXPERT_RECORDS = json.loads((FOLDER / "experts" / "table.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("key", CONFIGURATIONS)
@@ -51,3 +52,20 @@ def test_table_and_page_say_the_same():
         assert (row["world"], row["method"]) == (record["world"], record["method"])
         assert float(row["p"]) == pytest.approx(record["p_value"], rel=1e-3)
         assert row["method"] in page
+
+
+@pytest.mark.parametrize("record", EXPERT_RECORDS, ids=lambda record: record["key"])
+def test_committed_results_with_unknown_experts_are_those_of_the_programme(record):
+    item = EXPERTS[record["key"]]
+    assert item.is_available
+    assert record["spec"] == item.spec().record()
+    assert {one["name"] for one in record["quantities"]} & {"beta", "beta of anna"}
+    assert record["num_failed"] == 0
+    if item.role != "baseline":
+        assert record["is_calibrated"] == (item.role == "method")
+
+
+def test_unknown_experts_are_calibrated_on_every_world():
+    done = {(record["world"], record["role"]) for record in EXPERT_RECORDS}
+    assert {("jail", "method"), ("4x4", "method"), ("8x8", "method"), ("jail", "mutant")} <= done
+    assert all(record["num_replications"] >= 50 for record in EXPERT_RECORDS)

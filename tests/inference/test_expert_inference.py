@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from calibration.problems import choice_problem, normal_prior
 from experts.outside import Forgetful
+from rewards.outside import Laplace
 from scipy.special import logsumexp, ndtri
 
 from journeyman.demonstrations import Demonstration
@@ -151,6 +152,17 @@ def test_soft_posteriors_have_optimal_values_as_well():
     assert half.expert_values.shape == (50, 1, 2) and half.expert_parameters.shape == (50, 1)
 
 
+def test_what_is_known_of_the_expert_is_summed_up():
+    problem = made_problem(EXPERTS["two people"])
+    posterior = infer(problem, answers_of(problem), "enumerate", num_points=1024)
+    known = posterior.expert_knowledge(0.9)
+    assert list(known) == ["beta of anna", "beta of ben"]
+    for (mean, low, high), draws in zip(known.values(), posterior.expert_parameters.T, strict=True):
+        assert low < mean < high
+        assert posterior.weights @ ((draws >= low) & (draws <= high)) == pytest.approx(0.9, abs=0.01)
+    assert infer(made_problem(2.0), (), "enumerate", num_points=64).expert_knowledge() == {}
+
+
 def test_predictions_are_those_of_each_samples_own_expert():
     for name in ("beta and lapse", "two people", "soft"):
         problem = made_problem(EXPERTS[name])
@@ -209,6 +221,18 @@ def test_valuewalk_and_variational_name_what_they_cannot_do():
         reason = INFERENCE[method].refusal_fn(problem)
         assert f"{method} needs a Boltzmann expert with a known beta" in reason
         assert "beta is unknown, there are lapses, values are soft" in reason
+
+
+@pytest.mark.parametrize("method", ["smc", "policywalk"])
+def test_soft_values_need_a_prior_that_compiled_code_knows(method):
+    mdp, model = two_states()
+    problem = Problem(mdp, model, Laplace(1), EXPERTS["soft"])
+    message = (
+        f"{method} needs a Normal, Uniform or MultivariateNormal prior for an expert with soft values, got Laplace"
+    )
+    with pytest.raises(UnsupportedError, match=message):
+        infer(problem, (), method)
+    assert infer(problem, (), "enumerate", num_points=64).expert_parameters.shape == (64, 1)
 
 
 @pytest.mark.parametrize("method", ["enumerate", "smc"])

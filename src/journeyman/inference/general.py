@@ -239,15 +239,30 @@ def make_target(problem: Problem, counts: ArrayLike | Iterable[Demonstration] | 
     """
     if type(problem.expert) is Boltzmann and trusted_affine_map(problem.prior) is not None:
         return Target(problem, counts) if problem.expert.is_plain else ExpertTarget(problem, counts)
-    if is_soft(problem):
-        raise UnsupportedError(
-            "soft values need a prior that compiled code knows (Normal, Uniform or MultivariateNormal), got "
-            f"{type(problem.prior).__name__}. Use one of these, 'enumerate', or values=\"optimal\"."
-        )
+    reason = soft_refusal(problem, "a target")
+    if reason is not None:
+        raise UnsupportedError(reason)
     if type(problem.prior) not in BUILT_IN:
         check_agreement(continuous(problem.prior))
     data, sizes = data_of(problem, counts)
     return GeneralTarget(problem, data, sizes=sizes)
+
+
+def soft_refusal(problem: Problem, what: str) -> str | None:
+    """Return why samplers cannot do an expert with soft values, or None if they can: only compiled code knows these."""
+    if not is_soft(problem):
+        return None
+    if type(problem.expert) is not Boltzmann:
+        return (
+            f"{what} needs a Boltzmann expert for soft values, got {type(problem.expert).__name__}. "
+            'Use values = "optimal".'
+        )
+    if trusted_affine_map(problem.prior) is not None:
+        return None
+    return (
+        f"{what} needs a Normal, Uniform or MultivariateNormal prior for an expert with soft values, got "
+        f"{type(problem.prior).__name__}. Use one of these, 'enumerate' if parameters are few, or values = \"optimal\"."
+    )
 
 
 class TrajectoryEnds:

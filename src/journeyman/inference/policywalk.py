@@ -15,13 +15,11 @@ from collections.abc import Callable
 
 from journeyman.checks import one_of
 from journeyman.inference.chains import Chains, chain_settings, hmc_chains, posterior_of, thinned
-from journeyman.inference.general import make_target
-from journeyman.inference.likelihood import is_soft
+from journeyman.inference.general import make_target, soft_refusal
 from journeyman.inference.nuts import nuts_chains
 from journeyman.inference.posterior import Posterior, expert_fields
 from journeyman.inference.target import solved_at
 from journeyman.problem import Problem
-from journeyman.rewards.agreement import trusted_affine_map
 from journeyman.threads import resolve_num_threads
 from journeyman.types import IntArray
 
@@ -31,12 +29,7 @@ SAMPLERS: dict[str, Callable[..., Chains]] = {"nuts": nuts_chains, "hmc": hmc_ch
 def refusal(problem: Problem) -> str | None:
     """Return why chains cannot do a problem, or None if they can."""
     if not problem.prior.is_discrete:
-        if is_soft(problem) and trusted_affine_map(problem.prior) is None:
-            return (
-                f"policywalk needs a Normal, Uniform or MultivariateNormal prior for an expert with soft values, got "
-                f'{type(problem.prior).__name__}. Use one of these, or values = "optimal".'
-            )
-        return None
+        return soft_refusal(problem, "policywalk")
     return (
         f"policywalk needs a continuous prior, got {type(problem.prior).__name__}: there is no gradient to follow. "
         "Use 'enumerate' or 'smc'."

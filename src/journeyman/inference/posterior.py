@@ -165,6 +165,14 @@ class Posterior:
         tails = ((1.0 - level) / 2.0, (1.0 + level) / 2.0)
         return np.stack([weighted_quantile(self.theta, self.weights, tail) for tail in tails], axis=1)
 
+    def expert_knowledge(self, level: float = 0.95) -> dict[str, tuple[float, float, float]]:
+        """Return mean and central interval of each parameter of the expert that is not known, by name."""
+        tails = ((1.0 - share(level, "level", "The default is 0.95.")) / 2.0, (1.0 + level) / 2.0)
+        mean = self.weights @ self.expert_parameters
+        low, high = (weighted_quantile(self.expert_parameters, self.weights, tail) for tail in tails)
+        names = self.problem.expert_space.names
+        return {name: (float(mean[i]), float(low[i]), float(high[i])) for i, name in enumerate(names)}
+
     def q(self, states: ArrayLike | None = None) -> FloatArray:
         """Return optimal action values `[M, len(states), A]`; minus infinity where an action does not exist.
 

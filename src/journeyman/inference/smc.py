@@ -37,7 +37,7 @@ from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError, UnsupportedError
 from journeyman.inference import batch
 from journeyman.inference.diagnostics import Diagnostics, least_particle_ess, smc_warnings, surprise_warnings
-from journeyman.inference.general import make_target
+from journeyman.inference.general import make_target, soft_refusal
 from journeyman.inference.likelihood import expert_values, is_soft, no_parameters
 from journeyman.inference.particles import Moved, Moves, Particles, SMCSettings, Started, move, rejuvenated, settle
 from journeyman.inference.posterior import Posterior, expert_fields
@@ -82,7 +82,9 @@ class Snapshot(NamedTuple):
 
 def refusal(problem: Problem) -> str | None:
     """Return why particles cannot do a problem, or None if they can."""
-    if not problem.prior.is_discrete or problem.expert_space.size == 0:
+    if not problem.prior.is_discrete:
+        return soft_refusal(problem, "smc")
+    if problem.expert_space.size == 0:
         return None
     return (
         f"a {type(problem.prior).__name__} prior of the reward needs an expert whose all is known, got unknown "

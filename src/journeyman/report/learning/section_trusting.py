@@ -155,6 +155,10 @@ def problem_facts(summary: LearningSummary) -> list[tuple[str, object]]:
         ("reward", f"{problem.reward_model.kind.replace('_', ' ')}, {problem.reward_model.num_parameters} parameters"),
         ("prior of each parameter", problem.prior.describe()),
         ("expert", problem.expert.assumption()),
+        *(
+            (name, f"{mean:.3g} after the answers, with a chance of 95 % between {low:.3g} and {high:.3g}")
+            for name, (mean, low, high) in summary.posterior.expert_knowledge().items()
+        ),
         ("may be asked about", f"{int(problem.queryable.sum())} states"),
     ]
 

@@ -110,6 +110,12 @@ def posterior_record(summary: PosteriorSummary) -> dict[str, Any]:
             for item in summary.demonstrations
         ],
         "parameters": parameters,
+        "expert": {
+            name: {"mean": mean, "low": low, "high": high, "truth": float(truth)}
+            for (name, (mean, low, high)), truth in zip(
+                posterior.expert_knowledge(LEVEL).items(), summary.world.expert_parameters, strict=True
+            )
+        },
         "mean_reward": posterior.mean_reward().tolist(),
         "reward_std": posterior.reward_std().tolist(),
         "level": LEVEL,
@@ -217,6 +223,10 @@ def _facts(summary: PosteriorSummary) -> dict[str, str]:
     rows["truth"] = (
         f"{num_inside} of {num_parameters} true parameters lie in their 95 % intervals ({percent(summary.coverage)})"
     )
+    for (name, (mean, low, high)), own in zip(
+        posterior.expert_knowledge(LEVEL).items(), summary.world.expert_parameters, strict=True
+    ):
+        rows[name] = f"{mean:.3g}, with a chance of 95 % between {low:.3g} and {high:.3g}; in truth {own:.3g}"
     rows["policy"] = (
         f"the best one for the mean reward truly gets {plain_number(summary.policy_return)} from the initial states; "
         f"an optimal one gets {plain_number(summary.optimal_return)}, the expert {plain_number(summary.expert_return)}"

@@ -78,7 +78,7 @@ def read_demonstrations(
     chosen = find_format(format, place)
     found = chosen.read_fn(Path(place) if chosen.is_file else str(place))
     if problem is not None:
-        problem.counts(found)
+        problem.check(found)  # whose they are may be said later
     return found
 
 
