@@ -50,7 +50,8 @@ class Misfit(NamedTuple):
     """How the answers of one annotator compare with what a fit to others expects of them.
 
     bits, expected_bits: per free decision, by the mean policy, and their mean over simulated annotators; low, high:
-    central 95 % of these; p_value: the chance of answers that fit as badly, by rank.
+    central 95 % of these; p_value: the chance of answers that fit as badly, by rank; excess: by how many standard
+    deviations of the simulated ones they fit worse than these on average.
     """
 
     bits: float
@@ -58,6 +59,7 @@ class Misfit(NamedTuple):
     low: float
     high: float
     p_value: float
+    excess: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +302,7 @@ def _name_odd(
             rng = np.random.default_rng([seed, len(odd), number])
             signed = name if problem.expert_space.annotators else None
             misfits[name] = misfit(rng, posterior, own[name], annotator=signed, num_simulations=num_simulations)
-        worst = min(rest, key=lambda name: (misfits[name].p_value, misfits[name].bits - misfits[name].expected_bits))
+        worst = min(rest, key=lambda name: (misfits[name].p_value, -misfits[name].excess))
         if misfits[worst].p_value > level / len(own):
             break
         if len(rest) == 2:
@@ -331,7 +333,7 @@ def misfit(
     visits = counts.sum(axis=(0, 2))
     pairs = np.flatnonzero(mdp.available & (visits > 0)[:, None])
     if not pairs.size:
-        return Misfit(0.0, 0.0, 0.0, 0.0, 1.0)
+        return Misfit(0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     log_policies = pair_log_policies(posterior, pairs, annotator)
     with np.errstate(divide="ignore"):
         log_weights = np.log(posterior.weights)
@@ -346,17 +348,18 @@ def misfit(
     entropies = -(chances * np.where(chances > 0, log_policies, 0.0)) @ visits[pairs // mdp.num_actions] / visits.sum()
     with np.errstate(invalid="ignore"):
         noise = np.nan_to_num(np.exp(sums - log_chances[:, None])) @ entropies
-    p_value = rank_among_alike(statistics, noise)
+    p_value, excess = rank_among_alike(statistics, noise)
     mean = logsumexp(log_policies + log_weights[:, None], axis=0)
     bits = weighted_sum(flat[:, pairs], mean) / LOG_2 / np.maximum(flat.sum(axis=1), 1.0)
     low, high = np.quantile(bits[1:], INTERVAL)
-    return Misfit(float(bits[0]), float(bits[1:].mean()), float(low), float(high), p_value)
+    return Misfit(float(bits[0]), float(bits[1:].mean()), float(low), float(high), p_value, excess)
 
 
-def rank_among_alike(statistics: FloatArray, noise: FloatArray) -> float:
+def rank_among_alike(statistics: FloatArray, noise: FloatArray) -> tuple[float, float]:
     """Return the part of simulated statistics `[1:]` that are at least as large as the first, given like noise.
 
-    Those with the nearest noise are ranked, by what is left after a straight line in it; the first is one of them.
+    Also by how many of their standard deviations the first is above their mean. Those with the nearest noise are
+    ranked, by what is left after a straight line in it; the first is one of them.
     """
     size = (len(statistics) - 1) // NUM_WINDOWS
     near = 1 + np.argsort(np.abs(noise[1:] - noise[0]), kind="stable")[:size]
@@ -365,7 +368,8 @@ def rank_among_alike(statistics: FloatArray, noise: FloatArray) -> float:
     slope = float((x - x.mean()) @ (y - y.mean())) / spread if spread > 1e-12 else 0.0
     nearest = np.clip(noise[0], x.min(), x.max())  # a line is not to be trusted beyond what it was fitted to
     left = y - slope * (x - nearest)
-    return (1 + int((left >= statistics[0]).sum())) / (1 + size)
+    excess = float(statistics[0] - left.mean()) / max(float(left.std()), 1e-12)
+    return (1 + int((left >= statistics[0]).sum())) / (1 + size), excess
 
 
 def simulate_counts(
