@@ -40,8 +40,9 @@ def run_family(name: str, seed: int) -> dict[str, Any]:
     world = family.world_fn(seed)
     begin, first = time.process_time(), {"first_answers": None, "first_is_wrong": None}
     learner = ActiveLearner(
-        world.problem, epsilon=family.epsilon, delta=family.delta, seed=seed, num_threads=1, **family.options
-    )
+        world.problem, epsilon=family.epsilon, delta=family.delta, seed=seed, num_threads=1, is_checked=False,
+        **family.options,
+    )  # fmt: skip
 
     def is_wrong() -> bool:
         return lost(world, learner.apprentice(), learner.settings.scope) >= family.epsilon

@@ -4,10 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from criticism.misfits import left_and_right, ring_problem
 
 from journeyman.cli import app as cli
+from journeyman.rewards import Discrete
 from journeyman.study import Study
 
 
@@ -288,3 +292,41 @@ def test_a_write_protected_study_can_be_looked_at(study, run, succeed, tmp_path)
         assert (code, "must be in a place that can be written" in err) == (1, True)
     finally:
         folder.chmod(0o755)
+
+
+def doubtful_study(path):
+    """Make a study whose expert goes left and right in turn, where any policy would do if the model were right."""
+    rewards = np.random.default_rng(0).normal(size=(2000, 5))  # in a few of them both ways are nearly as good
+    with Study.create(path, replace(ring_problem(), prior=Discrete(rewards)), epsilon=1e3, num_threads=1) as study:
+        study.attach(left_and_right())
+
+
+def test_a_doubtful_model_has_an_exit_code_of_its_own(run, tmp_path):
+    doubtful_study(tmp_path / "my.study")
+    code, out, _ = run("study certify my.study --json")
+    record = json.loads(out)
+    assert (code, record["status"], record["holds"], record["is_confirmed"]) == (4, "doubtful", False, False)
+    assert "left 15 times and right 15 times" in " ".join(record["reasons"])
+    code, out, _ = run("study certify my.study")
+    assert code == 4 and out.startswith("The certificate holds, but THE MODEL IS DOUBTFUL")
+    assert run("study certify my.study --accept-doubtful")[0] == 0
+
+
+def test_doubts_of_a_study(run, succeed, tmp_path):
+    doubtful_study(tmp_path / "my.study")
+    code, out, _ = run("study doubts my.study --quick")
+    assert code == 4 and out.startswith("The model is DOUBTFUL") and "What to try" in out
+    code, out, _ = run("study doubts my.study --json")
+    assert code == 4 and json.loads(out, parse_constant=pytest.fail)["is_full"]
+    status = succeed("study status my.study")
+    assert "Certificate: holds, but the model is doubtful" in status and "journeyman study doubts my.study" in status
+    belief = succeed("study status my.study --json")["belief"]
+    assert belief["certificate"] == "doubtful" and belief["model"]["is_doubtful"]
+    succeed("study report my.study -o page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert 'class="verdict doubtful"' in page and "Is the model right?" in page
+
+
+def test_a_model_without_doubts_exits_with_0(succeed):
+    succeed("study new my.study --world jail --seed 1")
+    assert succeed("study doubts my.study").startswith("Nothing speaks against the model")

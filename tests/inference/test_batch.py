@@ -179,3 +179,15 @@ def test_no_data_at_all():
     found = infer(problem, (), path="mode", num_particles=200, num_threads=1)
     assert abs(found.log_evidence) < 1e-9
     assert found.log_evidence_error < 1e-9
+
+
+@pytest.mark.parametrize("path", ["prior", "mode"])
+@pytest.mark.parametrize(("name", "options", "count"), [("jail", {}, 40), ("random-grid", {"size": 4}, 120)])
+def test_the_stated_error_of_the_log_evidence_is_that_of_independent_runs(name, options, count, path):
+    world = make_world(name, 1, **options)
+    data = answers(world, count)
+    runs = [infer(world.problem, data, path=path, seed=seed, num_particles=300, num_threads=1) for seed in range(24)]
+    stated = np.sqrt(np.mean([run.log_evidence_error**2 for run in runs]))
+    spread = np.std([run.log_evidence for run in runs], ddof=1)
+    # With 24 runs the spread is known to 15 %: 0.7 to 1.5, give or take two of these.
+    assert 0.5 < stated / spread < 2.0

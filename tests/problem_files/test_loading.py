@@ -2,7 +2,10 @@ import numpy as np
 import pytest
 
 from journeyman.errors import InputError
+from journeyman.experts import Beta, Boltzmann, Gamma, LogNormal
 from journeyman.problem_files import load_problem, write_example
+from journeyman.problem_files.explanation import explain, explanation_lines
+from journeyman.problem_files.records import problem_from_record, problem_to_record
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
 
 EDGES = "state,action,next_state,probability\n0,0,0,1\n0,1,1,1\n1,0,1,1\n1,1,2,0.5\n1,1,0,0.5\n"
@@ -217,3 +220,50 @@ def test_the_example_runs_and_is_never_overwritten(tmp_path):
     assert paths[0].read_text() == "mine"
     write_example(tmp_path / "new", force=True)
     load_problem(paths[0])
+
+
+def test_an_expert_of_whom_not_everything_is_known(load):
+    problem = load(
+        replaced(
+            "beta = 4.0",
+            "beta = { lognormal = [4.0, 0.7] }\nlapse = { beta = [1, 9] }\n"
+            'values = "soft"\nannotators = ["anna", "ben"]',
+        )
+    )
+    assert problem.expert == Boltzmann(LogNormal(4.0, 0.7), Beta(1.0, 9.0), "soft", ("anna", "ben"))
+    assert load(replaced("beta = 4.0", "beta = 4\nlapse = 0.1")).expert == Boltzmann(4.0, 0.1)
+    assert load(replaced("beta = 4.0", "beta.gamma = [2, 4.0]")).expert == Boltzmann(Gamma(2.0, 4.0))
+    again = problem_from_record(problem_to_record(problem))
+    assert again.expert == problem.expert
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            "beta = { lognorml = [4.0, 0.7] }",
+            r"line 11 of problem\.toml: .* got 'lognorml'\. Did you mean 'lognormal'\?",
+        ),
+        ("beta = { lognormal = 4.0 }", r"line 11 .*lognormal of beta must have 2 numbers \(median, sigma\), got 4\.0"),
+        ("beta = 4.0\nlapse = 1.5", r"line 12 .*lapse must be a chance below 1, got 1\.5"),
+        ("beta = 4.0\nlapse = { gamma = [1, 9] }", r"line 12 .*the prior of lapse must lie between 0 and 1, got gamma"),
+        ('beta = 4.0\nvalues = "sof"', r"line 12 .*values must be one of optimal, soft, got 'sof'"),
+        ('beta = 4.0\nannotators = ["anna"]', r"annotators must have something of their own, got anna"),
+        ("beta = 4.0\nper_annotator = true", r"got 'per_annotator' at line 12 .*Did you mean 'annotators'\?"),
+        ("lapse = 0.1", r"beta must be given in \[expert\]"),
+        ("beta = 0\nlapse = 0.1", r"line 11 of problem\.toml: beta must be positive"),
+    ],
+)
+def test_what_is_wrong_with_an_expert_is_said_with_its_line(load, lines, message):
+    with pytest.raises(InputError, match=message):
+        load(replaced("beta = 4.0", lines))
+
+
+def test_what_is_not_known_of_an_expert_is_explained(load):
+    problem = load(replaced("beta = 4.0", "beta = { lognormal = [4.0, 0.7] }\nlapse = { beta = [1, 9] }"))
+    found = explain(problem, num_rewards=50)
+    (sentence,) = [text for title, text in explanation_lines(found) if title == "Expert"]
+    assert "unknown beta (log-normal, median 4, 95 % between 1.01 and 15.8)" in sentence
+    assert "picks a best action" in sentence
+    assert found.to_record()["beta"] is None
+    assert found.to_record()["expert"] == problem.expert.to_record()

@@ -136,6 +136,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "particles": move_particles,
     "inference by valuewalk": partial(infer_by, "valuewalk", num_chains=1, num_warmup=10, num_draws=10),
     "inference on large problems": infer_by_sparse_rows,
+    "inference on many data": partial(infer_by, "smc", path="mode", num_particles=100),
     "inference by policywalk": partial(
         infer_by, "policywalk", sampler="hmc", num_chains=1, num_warmup=10, num_draws=10
     ),

@@ -20,7 +20,7 @@ from scipy.special import logsumexp
 
 from journeyman.criticism.contradictions import Contradiction, contradictions_in
 from journeyman.criticism.predictive import Deviation, largest_deviations
-from journeyman.criticism.rivals import beliefs_under, passes_over, variants_of
+from journeyman.criticism.rivals import Passes, beliefs_under, passes_over, variants_of
 from journeyman.criticism.surprise import Rival, SampleGains, answers_in_order, sample_gains, steps_of_counts
 from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InferenceError, InputError
@@ -43,6 +43,7 @@ ADVICE = {
     "contradiction": "ask again there, and take a slip back with undo; if both answers are meant, let beta or lapse be "
     "unknown, or add to the state what the expert chooses by",
 }
+CHANGE = Rival("change", "who changed their mind")
 KINDS = tuple(kind for kind in ADVICE if kind != "contradiction")
 
 
@@ -78,6 +79,8 @@ class Criticism:
         posterior; its end is what counts.
     change_point
         Answers before a change of mind, where that is the rival that does best; else None.
+    changes
+        Change points that were looked at, each with the log gain of an expert who changed their mind there for sure.
     contradictions, deviations
         The least likely first.
     failure
@@ -93,6 +96,7 @@ class Criticism:
     times: IntArray
     curve: FloatArray
     change_point: int | None
+    changes: tuple[tuple[int, float], ...]
     contradictions: tuple[Contradiction, ...]
     deviations: tuple[Deviation, ...]
     failure: str = ""
@@ -128,7 +132,7 @@ class Criticism:
         found = [self.failure] if self.failure else []
         if self.is_surprising:
             best = self.rivals[0]
-            when = f" after about {self.change_point} actions" if best.kind == "change" and self.change_point else ""
+            when = f" after about {self.change_point} actions" if self.change_point is not None else ""
             found.append(
                 f"the answers do not fit the model: its rivals foretell them {times_words(self.log_evidence)} as well "
                 f"(by chance {times_words(np.log(ALARM))} in at most 4 % of all cases), best of all an expert "
@@ -178,6 +182,7 @@ class Criticism:
             "alarm": float(np.log(ALARM)),
             "rivals": [rival._asdict() | {"log_gain": _finite(rival.log_gain)} for rival in self.rivals],
             "change_point": self.change_point,
+            "changes": [{"num_answers": point, "log_gain": _finite(gain)} for point, gain in self.changes],
             "contradictions": [item._asdict() | {"counts": dict(item.counts)} for item in self.contradictions],
             "deviations": [item._asdict() | {"z": _finite(item.z)} for item in self.deviations],
             "curve": {"num_answers": self.times.tolist(), "log_evidence": [_finite(value) for value in self.curve]},
@@ -220,18 +225,19 @@ def criticise(
     answers = answers_in_order(steps, problem.mdp.num_actions, is_ordered=demonstrations is not None)
     gains = sample_gains(posterior, answers)
     found = _sample_rivals(gains)
-    change_point: int | None = None
+    passes: Passes | None = None
     failure, beliefs = "", dict[str, Posterior]()
     if is_full and len(steps):
         try:
             ordered = None if demonstrations is None else begins
-            more, change_point, beliefs = _run_rivals(posterior, steps, ordered, seed, num_threads)
+            more, passes, beliefs = _run_rivals(posterior, steps, ordered, seed, num_threads)
             found += more
         except InferenceError as error:
             failure = f"the model could not be checked: {error}"
     log_evidence = _total(gains, found)
     rivals = tuple(sorted(found, key=lambda rival: -(rival.log_gain + rival.log_share)))
-    is_change = bool(rivals) and rivals[0].kind == "change"
+    is_change = bool(rivals) and rivals[0].words == CHANGE.words
+    is_ordered = passes is not None and demonstrations is not None
     return Criticism(
         num_answers=len(steps),
         is_full=is_full,
@@ -239,7 +245,8 @@ def criticise(
         rivals=rivals,
         times=gains.times,
         curve=gains.curve + LOG_SHARES["samples"],
-        change_point=change_point if is_change else None,
+        change_point=passes.change_point if passes is not None and is_ordered and is_change else None,
+        changes=passes.gains if passes is not None and is_ordered else (),
         contradictions=contradictions_in(
             problem, counts, level=CONTRADICTION_LEVEL, seed=seed, num_threads=num_threads
         ),
@@ -273,8 +280,8 @@ def _sample_rivals(gains: SampleGains) -> list[RivalGain]:
 
 def _run_rivals(
     posterior: Posterior, steps: IntArray, begins: IntArray | None, seed: int, num_threads: int | None
-) -> tuple[list[RivalGain], int | None, dict[str, Posterior]]:
-    """Return rivals that need inference, when a change of mind would have been, and what variants believe.
+) -> tuple[list[RivalGain], Passes, dict[str, Posterior]]:
+    """Return rivals that need inference, evidences along the answers, and what variants believe.
 
     `begins` says after how many steps each demonstration but the first begins; None if the order is not known.
     """
@@ -283,8 +290,7 @@ def _run_rivals(
     passes = passes_over(problem, steps, started, seed=seed, num_threads=num_threads)
     found, variants = [], variants_of(problem)
     if begins is not None:
-        change = Rival("change", "who changed their mind")
-        found.append(RivalGain(*change, passes.log_gain, float(LOG_SHARES["change"])))
+        found.append(RivalGain(*CHANGE, passes.log_gain, float(LOG_SHARES["change"])))
     beliefs = beliefs_under(problem, counts, variants, passes.log_evidence, seed=seed + 2, num_threads=num_threads)
     for variant in variants:
         belief = beliefs.get(variant.label)
@@ -292,7 +298,7 @@ def _run_rivals(
             log_gain = belief.log_evidence - passes.log_evidence
             log_share = float(LOG_SHARES["variants"] - np.log(len(variants)))
             found.append(RivalGain(*variant.rival, log_gain, log_share))
-    return found, passes.change_point, beliefs
+    return found, passes, beliefs
 
 
 def _total(gains: SampleGains, found: list[RivalGain]) -> float:

@@ -57,6 +57,7 @@ def contradictions_in(
     num_draws = max(100, min(num_draws, MAX_ENTRIES // problem.mdp.num_states))
     particles = smc.start(problem, seed=seed, num_threads=num_threads, num_particles=num_draws)
     prior = smc.posterior_of(particles)
+    rarest = 0.0 if problem.prior.is_discrete else 1.0 / prior.num_samples  # that can be told; atoms are exact
     found = []
     for state in candidates.tolist():
         log_policy = log_policies(prior, np.array([state]))[:, 0]
@@ -67,7 +68,7 @@ def contradictions_in(
             continue
         merged = np.stack([np.exp(log_policy[:, groups == group]).sum(axis=1) for group in range(len(answers))], axis=1)
         once = float(prior.weights @ chance_of_second(merged, int(answers.sum()), second))
-        chance = num_looked_at * max(once, 1.0 / prior.num_samples)
+        chance = num_looked_at * max(once, rarest)
         if chance <= level:
             found.append(Contradiction(state, problem.mdp.state_name(state), _named(problem, counts[state]), chance))
     return tuple(sorted(found, key=lambda item: item.chance))

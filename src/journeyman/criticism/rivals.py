@@ -86,6 +86,12 @@ class Passes:
         return float(logsumexp(np.append(gains, self.log_rest)))
 
     @property
+    def gains(self) -> tuple[tuple[int, float], ...]:
+        """The change points, each with the log gain of an expert who changed their mind there for sure."""
+        gains = self.first + self.last - self.log_evidence
+        return tuple(zip(self.points.tolist(), gains.tolist(), strict=True))
+
+    @property
     def change_point(self) -> int | None:
         """The most likely number of answers before a change of mind; None where they are too few to tell."""
         return int(self.points[np.argmax(self.log_chances + self.first + self.last)]) if len(self.points) else None
@@ -213,7 +219,7 @@ def variants_of(problem: Problem) -> tuple[Variant, ...]:
     if has_fixed_beta(problem.expert):
         for factor, nearer in _factors():
             label = beta_words(problem, factor)
-            varied = replace(problem, expert=Boltzmann(factor * problem.beta))
+            varied = replace(problem, expert=_with_beta(problem, factor))
             needed = "" if nearer is None else beta_words(problem, nearer)
             found.append(Variant(label, Rival("rationality", f"with {label}"), varied, needed))
     else:
@@ -238,6 +244,12 @@ def _factors() -> tuple[tuple[float, float | None], ...]:
 def has_fixed_beta(expert: ExpertModel) -> bool:
     """Return whether an expert is the usual one, with a beta that is known."""
     return type(expert) is Boltzmann and isinstance(expert.beta, float)
+
+
+def _with_beta(problem: Problem, factor: float) -> ExpertModel:
+    """Return the expert with `factor` times its beta, and all else that it may have."""
+    assert isinstance(problem.expert, Boltzmann)
+    return replace(problem.expert, beta=factor * problem.beta)
 
 
 def beta_words(problem: Problem, factor: float) -> str:

@@ -22,8 +22,8 @@ urn forgets). An average of rivals is a rival.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -31,6 +31,7 @@ from scipy.special import logsumexp
 from journeyman.criticism.policies import log_policies, spread_samples
 from journeyman.inference.posterior import Posterior
 from journeyman.types import AnyArray, FloatArray, IntArray
+from journeyman.wording import percent
 
 NUM_DRAWS = 256  # samples that are looked at
 MAX_ENTRIES = 8_000_000  # samples times answers held at once: with very many answers, fewer samples are looked at
@@ -41,6 +42,7 @@ POWERS = (0.0, 0.5, 2.0)  # of the policy: less and more rational experts
 LAPSES = ((1.0, 0.1), (2.0, 0.2))  # power of the policy, chance of an action at random
 HABITS = (2.0, 16.0)  # answers that the policy of the sample is worth at the start
 DRIFT = 0.9  # part of an urn that is left after each further answer in its state
+SHARED = ("counts", "weights", "groups")  # arrays of a posterior that are not for each sample, or change with them
 
 Foretell = Callable[[FloatArray, AnyArray, FloatArray], FloatArray]
 
@@ -147,13 +149,12 @@ def sample_gains(posterior: Posterior, answers: Answers) -> SampleGains:
 
 
 def thinned(posterior: Posterior, num_draws: int) -> Posterior:
-    """Return evenly spaced draws from the samples, equally weighted."""
+    """Return evenly spaced draws from the samples, equally weighted, with all that is known of each."""
     chosen = spread_samples(posterior, num_draws)
+    known = {item.name: getattr(posterior, item.name) for item in fields(posterior) if item.name not in SHARED}
+    arrays: dict[str, Any] = {n: value[chosen] for n, value in known.items() if isinstance(value, np.ndarray)}
     weights = np.full(num_draws, 1.0 / num_draws)
-    return replace(
-        posterior, theta=posterior.theta[chosen], values=posterior.values[chosen], weights=weights, chains=None,
-        sample_stats={}, groups=None,
-    )  # fmt: skip
+    return replace(posterior, **arrays, weights=weights, chains=None, sample_stats={}, groups=None)
 
 
 def _sums(log_ratios: FloatArray, times: IntArray) -> FloatArray:
@@ -173,7 +174,7 @@ def _rivals(answers: Answers) -> list[tuple[Rival, Foretell]]:
         words = f"{power:g} times as rational" if power else "who chooses at random"
         found.append((Rival("rationality", words), _tabular(answers, power, 0.0)))
     for power, lapse in LAPSES:
-        words = f"who chooses at random in {lapse:.0%} of all cases"
+        words = f"who chooses at random in {percent(lapse)} of all cases"
         found.append((Rival("lapse", words), _tabular(answers, power, lapse)))
     for weight in HABITS:
         words = "with a policy of their own in some states, which no reward explains"

@@ -194,7 +194,7 @@ INFERENCE: Registry[Method] = Registry(
             sized_fn=smc.sized_options,
             longer_fn=smc.longer_options,
             test_options={"num_particles": 200},
-            added={"lag": 0, "path": "prior"},
+            added={"lag": 0, "path": "auto"},
         ),
         "variational": Method(
             "independent Normals fitted by AVRIL: fast, not exact, for comparison; per-state rewards with a Normal "

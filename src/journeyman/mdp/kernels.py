@@ -20,7 +20,6 @@ SLACK = 1e-13  # relative rounding that no change of a policy is made for
 TIE = 32 * 2.0**-52  # relative error of Q per step, within which actions count as equally good
 LARGEST_TIE = 1e-9
 MAX_SOFT_STEPS = 200  # of Newton's method for soft values: mostly 3 to 8
-MAX_SOFT_SWEEPS = 10_000
 SOFT_TOLERANCE = 1e-12  # residual of soft values, relative to the largest
 CAREFUL_ITERATIONS = 50  # of a policy, after which rounding is taken to be that of the largest value: it might go on
 
@@ -436,33 +435,80 @@ def soft_backup(s, indptr, next_states, probabilities, available, terminal, disc
 
 
 @helper
-def soft_sweep(indptr, next_states, probabilities, discount, policy, s, residual, step):
-    """Set step[s] so that row s of (I - discount P_policy) step = residual holds; return by how much it changed."""
-    num_actions = policy.shape[1]
-    total, stay = residual[s], 0.0
-    for a in range(num_actions):
-        chance = discount * policy[s, a]
-        if chance > 0.0:
-            row = s * num_actions + a
-            for k in range(indptr[row], indptr[row + 1]):
-                if next_states[k] == s:
-                    stay += chance * probabilities[k]
-                else:
-                    total += chance * probabilities[k] * step[next_states[k]]
-    after = total / (1.0 - stay)
-    change = abs(after - step[s])
-    step[s] = after
-    return change
+def eliminate(indptr, next_states, probabilities, discount, policy, elimination):
+    """Factorise I - discount P_policy = L U in the order of an `Elimination`, whose values these become.
+
+    Row by row, without pivots: it is diagonally dominant. L has ones on its diagonal; `pivots` are one over that of U.
+    """
+    num_states, num_actions = policy.shape
+    row, order, position = elimination.row, elimination.order, elimination.position
+    for i in range(num_states):
+        s = order[i]
+        row[i] = 1.0
+        for m in range(elimination.lower_indptr[i], elimination.lower_indptr[i + 1]):
+            row[elimination.lower_columns[m]] = 0.0
+        for m in range(elimination.upper_indptr[i], elimination.upper_indptr[i + 1]):
+            row[elimination.upper_columns[m]] = 0.0
+        for a in range(num_actions):
+            chance = discount * policy[s, a]
+            if chance > 0.0:
+                for k in range(indptr[s * num_actions + a], indptr[s * num_actions + a + 1]):
+                    row[position[next_states[k]]] -= chance * probabilities[k]
+        for m in range(elimination.lower_indptr[i], elimination.lower_indptr[i + 1]):
+            k = elimination.lower_columns[m]
+            factor = row[k] * elimination.pivots[k]
+            elimination.lower_values[m] = factor
+            if factor != 0.0:
+                for n in range(elimination.upper_indptr[k], elimination.upper_indptr[k + 1]):
+                    row[elimination.upper_columns[n]] -= factor * elimination.upper_values[n]
+        for m in range(elimination.upper_indptr[i], elimination.upper_indptr[i + 1]):
+            elimination.upper_values[m] = row[elimination.upper_columns[m]]
+        elimination.pivots[i] = 1.0 / row[i]
+
+
+@helper
+def solve_eliminated(elimination, b, x):
+    """Set x `[S]` with L U x = b; both are in the order of the states."""
+    row, num_states = elimination.row, elimination.order.size
+    for i in range(num_states):
+        total = b[elimination.order[i]]
+        for m in range(elimination.lower_indptr[i], elimination.lower_indptr[i + 1]):
+            total -= elimination.lower_values[m] * row[elimination.lower_columns[m]]
+        row[i] = total
+    for j in range(num_states):
+        i = num_states - 1 - j
+        total = row[i]
+        for m in range(elimination.upper_indptr[i], elimination.upper_indptr[i + 1]):
+            total -= elimination.upper_values[m] * row[elimination.upper_columns[m]]
+        row[i] = total * elimination.pivots[i]
+        x[elimination.order[i]] = row[i]
+
+
+@helper
+def solve_eliminated_transposed(elimination, b, x):
+    """Set x `[S]` with (L U)^T x = b."""
+    row, num_states = elimination.row, elimination.order.size
+    for i in range(num_states):
+        row[i] = b[elimination.order[i]]
+    for i in range(num_states):
+        row[i] *= elimination.pivots[i]
+        for m in range(elimination.upper_indptr[i], elimination.upper_indptr[i + 1]):
+            row[elimination.upper_columns[m]] -= elimination.upper_values[m] * row[i]
+    for j in range(num_states):
+        i = num_states - 1 - j
+        for m in range(elimination.lower_indptr[i], elimination.lower_indptr[i + 1]):
+            row[elimination.lower_columns[m]] -= elimination.lower_values[m] * row[i]
+        x[elimination.order[i]] = row[i]
 
 
 @helper
 def soft_values(
-    indptr, next_states, probabilities, available, terminal, discount, reward, beta, V, policy, residual, step
+    indptr, next_states, probabilities, available, terminal, discount, reward, beta, V, policy, residual, elimination
 ):
     """Solve V(s) = log(sum of exp(beta Q(s, a))) / beta by Newton's method from V `[S]`; return whether it converged.
 
-    A step of it solves a linear equation with the softmax policy `[S, A]`, which is what is left in `policy`: by sweeps
-    in alternating directions, to a thousandth of the residual. `residual` and `step` `[S]` are scratch.
+    A step of it solves a linear equation with the softmax policy `[S, A]`, which is what is left in `policy`;
+    `residual` `[S]` is scratch, and gets the last steps.
     """
     num_states = V.size
     for _ in range(MAX_SOFT_STEPS):
@@ -472,32 +518,25 @@ def soft_values(
                 s, indptr, next_states, probabilities, available, terminal, discount, reward, beta, V, policy
             )
             residual[s] = value - V[s]
-            step[s] = residual[s]
             worst = max(worst, abs(residual[s]))
             largest = max(largest, abs(value))
         if not worst > SOFT_TOLERANCE * largest:
             return worst == worst
-        for count in range(MAX_SOFT_SWEEPS):
-            change = 0.0
-            for i in range(num_states):
-                s = i if count % 2 == 0 else num_states - 1 - i
-                change = max(
-                    change, soft_sweep(indptr, next_states, probabilities, discount, policy, s, residual, step)
-                )
-            if not change > 1e-3 * worst:
-                break
+        eliminate(indptr, next_states, probabilities, discount, policy, elimination)
+        solve_eliminated(elimination, residual, residual)
         for s in range(num_states):
-            V[s] += step[s]
+            V[s] += residual[s]
     return False
 
 
 @kernel
-def solve_soft(indptr, next_states, probabilities, available, terminal, discount, rewards, betas, values, converged):
+def solve_soft(
+    indptr, next_states, probabilities, available, terminal, discount, rewards, betas, values, elimination, converged
+):
     """Make `values` `[M, S]` the soft values of rewards `[M, S, R]` with `betas` `[M]`, from what they are."""
-    num_states, num_actions = available.shape
-    policy, residual, step = np.empty((num_states, num_actions)), np.empty(num_states), np.empty(num_states)
+    policy, residual = np.empty(available.shape), np.empty(available.shape[0])
     for m in range(values.shape[0]):
         converged[m] = soft_values(
             indptr, next_states, probabilities, available, terminal, discount, rewards[m], betas[m], values[m], policy,
-            residual, step,
+            residual, elimination,
         )  # fmt: skip

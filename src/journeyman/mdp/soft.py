@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from journeyman.checks import float_array
 from journeyman.errors import InputError
 from journeyman.mdp import kernels
+from journeyman.mdp.elimination import elimination_of
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.validation import checked_rewards
 from journeyman.threads import resolve_num_threads, run_chunks
@@ -50,13 +51,15 @@ def solve_soft(
     start = np.zeros(shape) if initial_values is None else float_array(initial_values, "initial_values")
     values = np.array(np.broadcast_to(start, shape))
     converged = np.empty(len(batch), dtype=bool)
+    pattern = elimination_of(mdp)
     rows = (mdp.rows.indptr, mdp.rows.next_states, mdp.rows.probabilities)
 
     def solve_part(part: range) -> None:
         at = slice(part.start, part.stop)
         kernels.solve_soft(
-            *rows, mdp.available, mdp.terminal, mdp.discount, batch[at], chosen[at], values[at], converged[at]
-        )
+            *rows, mdp.available, mdp.terminal, mdp.discount, batch[at], chosen[at], values[at], pattern.fresh(),
+            converged[at],
+        )  # fmt: skip
 
     run_chunks(solve_part, len(batch), resolve_num_threads(num_threads))
     if not converged.all():

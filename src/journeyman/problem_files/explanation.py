@@ -74,6 +74,7 @@ class Explanation:
             "num_parameters": model.num_parameters,
             "parameters": [model.parameter_name(i) for i in range(model.num_parameters)],
             "beta": beta_of(problem),
+            "expert": problem.expert.to_record(),
             "best_action_chance": self.best_action_chance,
             "best_action_range": None if self.best_action_range is None else list(self.best_action_range),
             "chance_at_random": self.chance_at_random,

@@ -19,7 +19,7 @@ from journeyman.report.learning.comparison import compare
 from journeyman.report.learning.summary import summarise_learning
 from journeyman.worlds import make_world
 
-SECTIONS = ("certificate", "actions", "learned", "limits", "asked", "course", "diagnostics")
+SECTIONS = ("certificate", "model", "actions", "learned", "limits", "asked", "course", "diagnostics")
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -36,7 +36,7 @@ def plain_page():
 def test_the_report_has_all_sections_and_pictures(grid_page):
     page = checked_page(grid_page)
     assert [name for name in page.ids if name in SECTIONS] == list(SECTIONS)
-    assert len(page.images) == 5
+    assert len(page.images) == 6
     certificate = grid_summary().certificate
     for words in (*certificate.assumptions, *certificate.reasons, HEADLINES[certificate.status]):
         assert " ".join(words.split()) in page.text
@@ -64,7 +64,7 @@ def test_numbers_in_the_tables_are_those_of_the_summary(grid_page):
 def test_it_works_without_a_grid_and_escapes_labels(plain_page):
     page = checked_page(plain_page)
     assert set(SECTIONS) <= set(page.ids)
-    assert len(page.images) == 5
+    assert len(page.images) == 6
     assert EVIL in page.text and "<b>go</b>" in page.text  # as text
     assert "<script" not in plain_page and "<b>go" not in plain_page
     assert "3 of 6 directions" in page.text
@@ -115,7 +115,7 @@ def test_the_page_of_a_comparison():
     learners = {name: ActiveLearner(world.problem, acquisition=name, **options) for name in ("pac_eig", "random")}
     page = checked_page(comparison_report(compare(world, learners, 2), ("journeyman worlds",)))
     assert {"race", "world", "next", *SECTIONS} <= set(page.ids)
-    assert len(page.images) == 9
+    assert len(page.images) == 10
     assert "pac_eig against random in random-3x3" in page.text
     assert "journeyman worlds" in page.text
 

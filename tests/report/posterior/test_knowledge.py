@@ -1,12 +1,16 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from journeyman.errors import InputError
+from journeyman.experts import Beta, Boltzmann, LogNormal
 from journeyman.inference import Diagnostics, Posterior, infer
 from journeyman.mdp import FiniteMDP, solve
 from journeyman.problem import Problem
 from journeyman.report.posterior.knowledge import (
     action_certainty,
+    expert_knowledge,
     parameter_knowledge,
     parameter_label,
     reward_intervals,
@@ -123,3 +127,33 @@ def test_states_without_a_choice_are_left_out():
     jail = found.states.tolist().index(30)
     assert found.chances[jail] == pytest.approx(1.0)  # all actions tie there
     assert found.rival_chances[jail] == pytest.approx(1.0)
+
+
+def test_shares_of_what_is_at_stake_do_not_depend_on_the_scale():
+    """Two states, stay or go: each sample is divided by what its best policy gains over doing anything."""
+    problem = Problem(two_state_mdp(), PerState(two_state_mdp()), Normal(2, 0.0, 5.0), 1.0)
+    theta = np.array([[1.0, 0.0], [3.0, 1.0]])
+    found = parameter_knowledge(posterior_with(problem, theta, [0.25, 0.75]))
+    gaps = []
+    for row in theta:
+        random = np.linalg.solve(np.eye(2) - 0.5 * np.full((2, 2), 0.5), row)
+        gaps.append(problem.mdp.initial @ (solve(problem.mdp, row).values - random))
+    expected = theta / np.array(gaps)[:, None]
+    np.testing.assert_allclose(found.shares, [0.25, 0.75] @ expected)
+    np.testing.assert_allclose(found.share_intervals, np.sort(expected, axis=0).T)
+    larger = parameter_knowledge(posterior_with(problem, 100.0 * theta, [0.25, 0.75]))
+    np.testing.assert_allclose(larger.shares, found.shares)
+
+
+def test_what_is_known_of_the_expert():
+    world = make_world("jail", 3)
+    assert expert_knowledge(posterior_with(world.problem, [[-80.0, -40.0, -50.0]], [1.0])) == ()
+    problem = replace(world.problem, expert=Boltzmann(LogNormal(4.0, 0.5), lapse=Beta(1, 9)))
+    theta = [[-80.0, -40.0, -50.0], [-40.0, -48.0, -50.0]]
+    known = replace(posterior_with(problem, theta, [0.25, 0.75]), expert_parameters=np.array([[2.0, 0.1], [6.0, 0.2]]))
+    beta, lapse = expert_knowledge(known)
+    assert (beta.name, lapse.name) == ("beta", "lapse")
+    assert (beta.mean, lapse.mean) == (pytest.approx(5.0), pytest.approx(0.175))
+    assert beta.std == pytest.approx(4.0 * np.sqrt(3 / 16))
+    assert beta.interval == (2.0, 6.0)
+    assert beta.prior_interval == pytest.approx(tuple(4.0 * np.exp(0.5 * np.array([-1.959964, 1.959964]))), rel=1e-6)

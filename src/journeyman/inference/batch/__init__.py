@@ -33,7 +33,7 @@ from journeyman.inference.batch.kernels import Gaussian
 from journeyman.inference.general import GeneralTarget
 from journeyman.inference.kernels import Work
 from journeyman.inference.particles import Moves, Particles, concatenated
-from journeyman.inference.target import LOG_2PI, Target
+from journeyman.inference.target import LOG_2PI, Target, solved_at
 from journeyman.inference.weights import (
     log_mean_exp,
     log_mean_variance,
@@ -41,7 +41,6 @@ from journeyman.inference.weights import (
     stage_size,
     systematic_resample,
 )
-from journeyman.mdp import solve_batch
 from journeyman.threads import one_thread, resolve_num_threads, run_chunks
 from journeyman.types import FloatArray, IntArray
 
@@ -55,14 +54,15 @@ FIRST_STEP, SMALLEST_STEP = 0.1, 1e-7
 FIRST_LEAPFROG, MOST_LEAPFROG = 40.0, 60.0  # of pilot chains
 TRAJECTORY_LENGTH = 1.5  # in units of the Gaussian's standard deviations
 MOVES_PER_ROUND = 10
-MIN_ROUNDS, MAX_ROUNDS = 14, 28
+MIN_ROUNDS, MAX_ROUNDS = 16, 32
 CURVATURE_ROUNDS = 4  # after which draws, not only gradients, shape the metric
-TRUST = 0.5  # of the bridge in the covariance of draws, beside the inverse curvature
+TRUST = 0.5  # in the covariance of draws, beside the inverse curvature
 PILOT_CORRELATION = 0.4  # of chains' means in the first and the last round that count: below it they move freely
 MAX_STAGES = 60
-STAGE_CHAINS = (
-    0.5  # of the chains of the last stage, on the way to it: there is no more to know there than a mean weight
-)
+# Before it a stage goes at most half of what is left: then weights have a finite variance however narrow the Gaussian
+# is, where a leap to a posterior that is twice as wide would have none.
+LAST_LEAP = 0.75
+STAGE_CHAINS = 0.5  # of the chains of the last stage, on the way to it, where only a mean weight is wanted
 MAX_DISAGREEMENT = 0.35  # of the means of pilot and bridge, in posterior standard deviations (rms)
 SAFE_ACCEPTANCE = 0.15  # within so much of the wanted acceptance a step is tuned
 
@@ -156,7 +156,7 @@ def explored(
         if count + 1 >= MIN_ROUNDS and correlation <= PILOT_CORRELATION:
             break
         is_first, last_step = q.gains.size == 0, step
-        q = _fit(rounds, 1.0 if count + 1 >= CURVATURE_ROUNDS else 0.0)
+        q = _fit(rounds, TRUST if count + 1 >= CURVATURE_ROUNDS else 0.0)
         step = _tuned(step, moved, acceptance)
         if is_first or moved.acceptance.mean() < 0.3:
             step, spent = _first_step(rng, target, q, chains, max(FIRST_STEP, last_step), num_threads)
@@ -164,7 +164,7 @@ def explored(
         num_leapfrog = float(np.clip(TRAJECTORY_LENGTH / step, 4.0, MOST_LEAPFROG))
         report(min(1.0, (count + 1) / MIN_ROUNDS))
     positions = np.concatenate([each.positions.reshape(-1, target.dimension) for each in _recent(rounds)])
-    return Pilot(_fit(rounds, TRUST), positions, step, correlation, num_gradients)
+    return Pilot(gaussian.widened(_fit(rounds, TRUST)), positions, step, correlation, num_gradients)
 
 
 def starts(rng: np.random.Generator, target: Target | GeneralTarget, num_threads: int) -> Chains:
@@ -242,13 +242,12 @@ def _round_means(q: Gaussian, moved: Moved) -> FloatArray:
 
 def _cross(rng: np.random.Generator, particles: Particles, pilot: Pilot, num_threads: int, report: Report) -> Particles:
     """Take draws of the Gaussian to the posterior."""
-    settings, target, problem, q = particles.settings, particles.target, particles.problem, pilot.q
+    settings, target, q = particles.settings, particles.target, pilot.q
     assert target is not None
     positions = gaussian.draw(rng, q, settings.num_particles)
-    rewards = problem.reward_model.reward(target.parameters(positions))
-    solution = solve_batch(problem.mdp, rewards, num_threads=num_threads)
-    at_hand = Chains(positions, solution.values, solution.policy)
-    log_p = target.log_likelihood(positions, solution.values) - 0.5 * (positions**2 + LOG_2PI).sum(axis=1)
+    values, policies = solved_at(target, positions, num_threads)
+    at_hand = Chains(positions, values, policies)
+    log_p = target.log_likelihood(positions, values) - 0.5 * (positions**2 + LOG_2PI).sum(axis=1)
     log_ratio, group_size = log_p - gaussian.log_q(q, positions), 1
     power, log_evidence, variance = 0.0, 0.0, 0.0
     step, num_leapfrog = pilot.step, float(np.clip(TRAJECTORY_LENGTH / pilot.step, 4.0, settings.max_leapfrog))
@@ -260,7 +259,9 @@ def _cross(rng: np.random.Generator, particles: Particles, pilot: Pilot, num_thr
                 "Use path='prior'."
             )
         log_weights = (1.0 - power) * log_ratio
-        part = stage_size(np.where(np.isfinite(log_weights), log_weights, -np.inf), settings.stage_ess * len(log_ratio))
+        part = stage_size(log_weights, settings.stage_ess * len(log_ratio))
+        if power < LAST_LEAP:
+            part = min(part, 0.5)
         log_weights = part * log_weights
         log_evidence += log_mean_exp(log_weights)
         variance += log_mean_variance(log_weights, group_size)

@@ -16,7 +16,6 @@ LEAST_SLOPE = 0.1  # mean square of that of the log likelihood: directions with 
 LEAST_CURVATURE = 0.05  # that is believed, in units of the prior's
 DRAWS_PER_DIRECTION = 4.0  # below it the covariance of draws would be mostly noise
 SMALLEST_SLOPE = 1e-12  # below it a parameter does not matter to the data
-SMALLEST_SPREAD = 1e-6  # of draws, in units of the inverse curvature
 LENGTH_JITTER, STEP_JITTER = 0.3, 0.2  # so that no trajectory closes on itself
 
 
@@ -71,7 +70,7 @@ def fitted(positions: FloatArray, gradients: FloatArray, *, trust: float) -> Gau
     is the prior, N(0, I). In these, H = E[g g^T] of the gradients g is the mean curvature, -E[Hessian], of any density,
     kinks included. Where there are kinks, draws spread further than H^-1 says. With their covariance C, the Gaussian
     has the covariance H^-1/2 (H^1/2 C H^1/2)^trust H^-1/2: the inverse curvature at a `trust` of 0, the geometric mean
-    of the two at 1/2, C at 1.
+    of the two at 1/2, C at 1. No covariance is smaller than H^-1 (the information inequality): what seems so is noise.
     """
     slopes = gradients + positions
     columns = np.flatnonzero(np.abs(slopes).max(axis=0) > SMALLEST_SLOPE)
@@ -90,10 +89,19 @@ def fitted(positions: FloatArray, gradients: FloatArray, *, trust: float) -> Gau
     center[columns] = basis @ along.mean(axis=0)
     whitened = (along - along.mean(axis=0)) * root
     spread, rotation = np.linalg.eigh(whitened.T @ whitened / len(whitened))
-    powers = (rotation * np.maximum(spread, SMALLEST_SPREAD) ** trust) @ rotation.T
+    powers = (rotation * np.maximum(spread, 1.0) ** trust) @ rotation.T
     variances, rotation = np.linalg.eigh(powers / root[:, None] / root)
     gains = np.sqrt(variances) - 1.0
     return Gaussian(center, columns, np.ascontiguousarray((basis @ rotation).T), gains)
+
+
+def widened(q: Gaussian) -> Gaussian:
+    """Return a Gaussian that is a little wider, the more so the fewer directions it is about: tails cost little there.
+
+    R standard deviations that are larger by a factor of sqrt(1 + 4 / R) make the way to the posterior longer by next to
+    nothing in many dimensions, and cover twice the variance in four.
+    """
+    return q._replace(gains=(1.0 + q.gains) * np.sqrt(1.0 + 4.0 / max(q.gains.size, 1)) - 1.0)
 
 
 def draw(rng: np.random.Generator, q: Gaussian, size: int) -> FloatArray:

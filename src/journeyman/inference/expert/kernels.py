@@ -22,10 +22,8 @@ from numba import njit
 from journeyman.compiling import CACHE
 from journeyman.experts.priors import NUM_NODES, REACH
 from journeyman.inference.kernels import (
-    ADJOINT_TOLERANCE,
     FAST,
     LOWEST,
-    MAX_SWEEPS,
     Data,
     Model,
     Work,
@@ -41,7 +39,7 @@ from journeyman.inference.kernels import (
     solve_adjoint_sparse,
     sweep_values,
 )
-from journeyman.mdp.kernels import soft_values
+from journeyman.mdp.kernels import eliminate, soft_values, solve_eliminated_transposed
 
 STEP = 2.0 * REACH / (NUM_NODES - 1)
 # Views of arrays are made in these and in kernels only: a helper counts no references, and a view that leaves it would
@@ -93,7 +91,7 @@ ExpertWork = _extended(
         "slopes",  # [G, 2] of the log likelihood in log beta and in the lapse
         "gaps",  # [A * K]
         "policy",  # [S, A] softmax of soft values
-        "step",  # [S]
+        "elimination",  # of I - discount P_policy
     ),
 )
 
@@ -284,48 +282,6 @@ def expert_sparse_gradient(model, data, work, z, gradient):
 
 
 @helper
-def push_soft(model, policy, s, amount, target):
-    """Add amount * discount P_policy(s, .) to target."""
-    num_actions = policy.shape[1]
-    for a in range(num_actions):
-        part = model.discount * amount * policy[s, a]
-        if part != 0.0:
-            row = s * num_actions + a
-            for k in range(model.row_indptr[row], model.row_indptr[row + 1]):
-                target[model.row_next[k]] += part * model.row_probabilities[k]
-
-
-@helper
-def solve_adjoint_soft(model, work, y):
-    """Set y with (I - discount P_policy)^T y = g, as `solve_adjoint_sparse`, from the y of the last point."""
-    num_states, num_actions = model.available.shape
-    left = work.scratch
-    size = 0.0
-    for s in range(num_states):
-        left[s] = work.g[s] - y[s]
-        size += abs(work.g[s])
-    for s in range(num_states):
-        if y[s] != 0.0:
-            push_soft(model, work.policy, s, y[s], left)
-    for count in range(MAX_SWEEPS):
-        remaining = 0.0
-        for i in range(num_states):
-            s = i if count % 2 == 0 else num_states - 1 - i
-            if left[s] != 0.0:
-                stay = 0.0
-                for a in range(num_actions):
-                    stay += work.policy[s, a] * model.loops[s, a]
-                amount = left[s] / (1.0 - stay)
-                y[s] += amount
-                remaining += abs(amount)
-                push_soft(model, work.policy, s, amount, left)
-                left[s] = 0.0  # staying is in `amount` already
-        if not remaining > ADJOINT_TOLERANCE * size:
-            return True
-    return False
-
-
-@helper
 def add_soft_adjoint(model, work, y, g):
     """Add what soft values owe to the reward to work.g_reward, and what they owe to log beta to work.slopes."""
     num_states, num_actions = model.available.shape
@@ -349,8 +305,8 @@ def add_soft_adjoint(model, work, y, g):
 def soft_gradient(model, data, work, z, gradient):
     """Soft values: return the log density at z, up to a constant, and set `gradient`.
 
-    work.V and work.y `[G * S]` are those of the last point, of each annotator; pi is not used. NaN where values did not
-    settle.
+    work.V `[G * S]` are those of the last point, of each annotator; pi, y and the inverse are not used. NaN where
+    values did not settle.
     """
     num_rewards, num_states = model.num_rewards, model.available.shape[0]
     set_reward(model, z[:num_rewards], work)
@@ -360,19 +316,22 @@ def soft_gradient(model, data, work, z, gradient):
     reward = work.reward.reshape((num_states, work.reward.size // num_states))
     log_likelihood, has_converged = 0.0, True
     for g in range(model.num_groups):
-        V, y = work.V[g * num_states : (g + 1) * num_states], work.y[g * num_states : (g + 1) * num_states]
+        V = work.V[g * num_states : (g + 1) * num_states]
         own = data_of_group(data, g)
         has_converged &= soft_values(
             model.row_indptr, model.row_next, model.row_probabilities, model.available, model.terminal, model.discount,
-            reward, work.parameters[g, 0], V, work.policy, work.scratch, work.step,
+            reward, work.parameters[g, 0], V, work.policy, work.scratch, work.elimination,
         )  # fmt: skip
         set_gaps(model, own, work, work.parameters[g, 0], V)
         log_likelihood += group_log_likelihood(model, own, work, work.parameters[g, 1])
         set_group_slopes(model, own, work, g)
         work.g[:] = 0.0
         add_group_slopes(model, own, work)
-        has_converged &= solve_adjoint_soft(model, work, y)
-        add_soft_adjoint(model, work, y, g)
+        eliminate(
+            model.row_indptr, model.row_next, model.row_probabilities, model.discount, work.policy, work.elimination
+        )
+        solve_eliminated_transposed(work.elimination, work.g, work.scratch)
+        add_soft_adjoint(model, work, work.scratch, g)
     log_density = set_reward_gradient(model, work, z[:num_rewards], gradient[:num_rewards])
     log_density += log_likelihood + set_parameter_gradient(model, work, z, gradient)
     return log_density if has_converged else np.nan

@@ -20,6 +20,7 @@ from journeyman.inference.expert import kernels
 from journeyman.inference.expert.kernels import ExpertData, ExpertModel, ExpertWork
 from journeyman.inference.likelihood import is_soft
 from journeyman.inference.target import Target, data_of, known_map, model_of
+from journeyman.mdp.elimination import Elimination, elimination_of
 from journeyman.problem import Problem
 from journeyman.types import FloatArray
 
@@ -55,6 +56,10 @@ class ExpertTarget(Target):
             kernels.soft_gradient if self.is_soft else kernel, self.model, self.data, self.new_work(), point, point
         )
 
+    @cached_property
+    def _elimination(self) -> Elimination:
+        return elimination_of(self.problem.mdp)
+
     def _grouped(self, counts: Any, *, is_change: bool = False) -> Any:
         data, sizes = data_of(self.problem, counts, is_change=is_change)
         return ExpertData(*data, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
@@ -67,7 +72,6 @@ class ExpertTarget(Target):
             work = work._replace(
                 pi=np.zeros(self.values_size, dtype=np.int64),
                 V=np.zeros(self.values_size),
-                y=np.zeros(self.values_size),
                 inverse=np.zeros((0, 0)),
             )
         return ExpertWork(
@@ -77,7 +81,7 @@ class ExpertTarget(Target):
             slopes=np.zeros((space.num_groups, 2)),
             gaps=np.zeros(num_states * num_actions),
             policy=np.zeros((num_states, num_actions)),
-            step=np.zeros(num_states),
+            elimination=self._elimination.fresh() if self.is_soft else None,
         )
 
     def log_likelihood(self, positions: FloatArray, values: FloatArray) -> FloatArray:

@@ -82,12 +82,16 @@ def evidence_figure(criticism: Criticism) -> "Figure":
     """Return the evidence against the model over the answers, with what makes it doubtful."""
     figure = new_figure(7.5, 3.2)
     ax = figure.subplots()
-    shown = np.clip(np.append(criticism.curve, criticism.log_evidence), *EVIDENCE_RANGE) / np.log(10.0)
-    ax.plot(criticism.times, shown[:-1], color=COLOURS[0], linewidth=1.5)
-    ax.plot([criticism.num_answers], shown[-1:], MARKERS[0], color=COLOURS[1 if criticism.is_surprising else 0])
+    gains = [gain for _, gain in criticism.changes]
+    shown = np.clip([criticism.log_evidence, *criticism.curve, *gains], *EVIDENCE_RANGE) / np.log(10.0)
+    num_times = len(criticism.times)
+    ax.plot(criticism.times, shown[1 : num_times + 1], color=COLOURS[0], linewidth=1.5)
+    if gains:
+        ax.plot([point for point, _ in criticism.changes], shown[num_times + 1 :], "+", color=COLOURS[2], markersize=5)
+    ax.plot([criticism.num_answers], shown[:1], MARKERS[0], color=COLOURS[1 if criticism.is_surprising else 0])
     alarm = np.log10(ALARM)
     ax.axhline(alarm, color="0.4", linewidth=1, linestyle="--")
-    ax.annotate("doubtful", (0.0, alarm), xycoords=("axes fraction", "data"), ha="left", va="bottom", fontsize=8)
+    ax.annotate("doubtful", (0.01, alarm), xycoords=("axes fraction", "data"), ha="left", va="bottom", fontsize=8)
     ax.set_ylim(min(shown.min(), -0.5) - 0.2, max(shown.max(), alarm) + 0.5)
     ax.set_xlabel("answers")
     ax.set_title("evidence against the model (powers of 10)", fontsize=10)

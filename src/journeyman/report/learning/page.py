@@ -102,7 +102,10 @@ def learning_record(summary: LearningSummary) -> dict[str, Any]:
             interval=knowledge.intervals,
             prior_std=knowledge.prior_std,
             remaining=knowledge.remaining,
+            share=knowledge.shares,
+            share_interval=knowledge.share_intervals,
         ),
+        "expert": [one._asdict() for one in summary.expert],
         "rewards": _rows(
             state=rewards.states,
             action=[None] * len(rewards.mean) if rewards.actions is None else rewards.actions,

@@ -104,6 +104,7 @@ def learned_section(summary: LearningSummary, truth: FloatArray | None = None) -
             caption=f"{level} intervals of {which} before (grey) and after the answers (blue).",
         ),
         parameter_table(summary, truth),
+        expert_table(summary),
         picture(
             lambda: figures.reward_figure(summary),
             alt="Posterior mean and standard deviation of the reward in every state; the table below has the numbers.",
@@ -122,10 +123,30 @@ def parameter_table(summary: LearningSummary, truth: FloatArray | None) -> Marku
         "sd": map(plain_number, known.std),
         f"{100 * known.level:.0f} % interval": map(interval, known.intervals),
         "of the prior's sd left": map(percent, known.remaining),
+        "of what is at stake": [percent(value, 3) for value in known.shares],
+        "its interval": [f"{percent(low, 3)} to {percent(high, 3)}" for low, high in known.share_intervals],
     }
     if truth is not None:
         columns["truth"] = map(plain_number, truth)
-    return column_table("Parameters of the reward.", columns, words=("parameter",))
+    caption = (
+        "Parameters of the reward. At stake is what the best policy gains, in all, over doing anything at random; in "
+        "these units rewards can be compared, whatever the beta of the expert."
+    )
+    return column_table(caption, columns, words=("parameter",))
+
+
+def expert_table(summary: LearningSummary) -> Markup | str:
+    """Return what was learned about the expert, if something was not known."""
+    if not summary.expert:
+        return ""
+    columns: dict[str, Iterable[object]] = {
+        "parameter": [one.name for one in summary.expert],
+        "mean": [plain_number(one.mean) for one in summary.expert],
+        "sd": [plain_number(one.std) for one in summary.expert],
+        f"{100 * summary.parameters.level:.0f} % interval": [interval(one.interval) for one in summary.expert],
+        "before the answers": [interval(one.prior_interval) for one in summary.expert],
+    }
+    return column_table("What is not known of the expert.", columns, words=("parameter",))
 
 
 def reward_table(summary: LearningSummary) -> Markup:
@@ -144,7 +165,7 @@ def reward_table(summary: LearningSummary) -> Markup:
     return column_table("What each state pays.", columns, words=("state", "action"))
 
 
-def interval(bounds: FloatArray) -> str:
+def interval(bounds: FloatArray | tuple[float, float]) -> str:
     """Return an interval in words; one number where both ends are the same."""
     low, high = (plain_number(bound) for bound in bounds)
     return low if low == high else f"{low} to {high}"

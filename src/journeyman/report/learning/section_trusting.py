@@ -35,7 +35,8 @@ WORDS = {
 EVIDENCE_CAPTION = (
     "How many times better rivals of the model foretell the answers so far. The line is what rivals at samples of the "
     f"posterior say, the dot all of them. From {ALARM:g} on (dashed) the model is doubtful: that happens to a model "
-    "that is right in at most 4 % of all cases, and contradictions are found in at most 1 %."
+    "that is right in at most 4 % of all cases, and contradictions are found in at most 1 %. Crosses, if any: how much "
+    "better all answers are foretold if the expert changed their mind there; that when is unknown is not yet taken off."
 )
 
 

@@ -16,9 +16,11 @@ from journeyman.problem import Problem
 from journeyman.report.learning.identifiability import Identifiability, identifiability
 from journeyman.report.posterior.knowledge import (
     ActionCertainty,
+    ExpertKnowledge,
     ParameterKnowledge,
     RewardIntervals,
     action_certainty,
+    expert_knowledge,
     parameter_knowledge,
     reward_intervals,
 )
@@ -88,6 +90,7 @@ class LearningSummary:
     criticism: Criticism
     is_finished: bool
     parameters: ParameterKnowledge
+    expert: tuple[ExpertKnowledge, ...]
     rewards: RewardIntervals
     certainty: ActionCertainty
     identifiability: Identifiability
@@ -128,6 +131,7 @@ def summarise_learning(
         criticism=criticism,
         is_finished=is_finished,
         parameters=parameter_knowledge(posterior),
+        expert=expert_knowledge(posterior),
         rewards=reward_intervals(posterior),
         certainty=action_certainty(posterior, apprentice),
         identifiability=identifiability(posterior, kind=settings.kind),

@@ -1,9 +1,12 @@
 """What a posterior knows: each parameter against its prior, each reward with its interval, each optimal action."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from journeyman.apprentice.epsilon import Share
+from journeyman.apprentice.regret import regret_unit
 from journeyman.checks import share
 from journeyman.inference.posterior import Posterior, weighted_quantile
 from journeyman.problem import Problem
@@ -19,7 +22,8 @@ class ParameterKnowledge:
 
     names; mean, std `[D]` and intervals `[D, 2]` of chance `level` of the posterior; prior_std `[D]` and
     prior_intervals `[D, 2]`; remaining `[D]`: posterior over prior standard deviation, 1 where nothing was learned (1
-    too where the prior knew).
+    too where the prior knew); shares `[D]` and share_intervals `[D, 2]`: mean and interval of the parameter in units of
+    what is at stake, which do not depend on the scale of the reward.
     """
 
     names: tuple[str, ...]
@@ -29,6 +33,8 @@ class ParameterKnowledge:
     prior_intervals: FloatArray
     prior_std: FloatArray
     remaining: FloatArray
+    shares: FloatArray
+    share_intervals: FloatArray
     level: float
 
     @property
@@ -36,6 +42,16 @@ class ParameterKnowledge:
         """Indices of parameters that are nearly as unsure as before, least learned first."""
         order = np.argsort(-self.remaining, kind="stable")
         return order[(self.remaining[order] > HARDLY_LEARNED) & (self.prior_std[order] > 0.0)]
+
+
+class ExpertKnowledge(NamedTuple):
+    """What is known about one unknown parameter of the expert; intervals of the same chance after and before."""
+
+    name: str
+    mean: float
+    std: float
+    interval: tuple[float, float]
+    prior_interval: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +96,7 @@ def parameter_knowledge(posterior: Posterior, level: float = LEVEL) -> Parameter
     is_open = before > 0.0
     remaining = np.ones(len(std))
     remaining[is_open] = std[is_open] / before[is_open]
+    scaled = posterior.theta / regret_unit(posterior, Share(1.0))[:, None]
     return ParameterKnowledge(
         names=tuple(parameter_label(problem, i) for i in range(problem.reward_model.num_parameters)),
         mean=posterior.mean_parameters(),
@@ -88,7 +105,31 @@ def parameter_knowledge(posterior: Posterior, level: float = LEVEL) -> Parameter
         prior_intervals=problem.prior.interval(level),
         prior_std=before,
         remaining=remaining,
+        shares=posterior.mean(scaled),
+        share_intervals=_intervals(posterior, scaled, level),
         level=level,
+    )
+
+
+def _intervals(posterior: Posterior, values: FloatArray, level: float) -> FloatArray:
+    """Return central intervals `[N, 2]` of values `[M, N]`."""
+    tails = ((1.0 - level) / 2.0, (1.0 + level) / 2.0)
+    return np.stack([weighted_quantile(values, posterior.weights, tail) for tail in tails], axis=1)
+
+
+def expert_knowledge(posterior: Posterior, level: float = LEVEL) -> tuple[ExpertKnowledge, ...]:
+    """Return what is known about the expert's parameters; none where the model of the expert has no unknown ones."""
+    space, values = posterior.problem.expert_space, posterior.expert_parameters
+    if space.size == 0:
+        return ()
+    mean, intervals = posterior.mean(values), _intervals(posterior, values, level)
+    std = np.sqrt(posterior.mean((values - mean) ** 2))
+    before = [space.maps[i % len(space.maps)].prior.interval(level) for i in range(space.size)]
+    return tuple(
+        ExpertKnowledge(
+            name, float(mean[i]), float(std[i]), (float(intervals[i, 0]), float(intervals[i, 1])), before[i]
+        )
+        for i, name in enumerate(space.names)
     )
 
 
@@ -111,14 +152,13 @@ def reward_intervals(posterior: Posterior, level: float = LEVEL) -> RewardInterv
     if rewards.ndim == 3:
         states, actions = np.nonzero(mdp.available)
         rewards = rewards[:, states, actions]
-    tails = ((1.0 - level) / 2.0, (1.0 + level) / 2.0)
     mean = posterior.mean(rewards)
     return RewardIntervals(
         states=states,
         actions=actions,
         mean=mean,
         std=np.sqrt(posterior.mean((rewards - mean) ** 2)),
-        intervals=np.stack([weighted_quantile(rewards, posterior.weights, tail) for tail in tails], axis=1),
+        intervals=_intervals(posterior, rewards, level),
         level=level,
     )
 
