@@ -43,6 +43,10 @@ def compare(
         ),
     ] = None,
     folds: Annotated[int, typer.Option(metavar="K", help="Else predict each of K parts from the others.")] = 5,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="annotator", help="Compare the people whose demonstrations they are, not models."),
+    ] = None,
     inference: opt.Inference = "smc",
     inference_set: opt.InferenceOptions = None,
     seed: Annotated[int, typer.Option(help="Of the sampling.")] = 0,
@@ -62,10 +66,14 @@ def compare(
     per free decision (where several actions are available), which share that is of what a stationary policy can
     explain, and the log evidence with its error; chance and the smoothed empirical policy stand beside them.
 
+    With --by annotator it compares people: fits of each alone, of all as one, and of all with one reward and an own
+    beta and lapse each. Those whose answers do not fit those of the others are named.
+
     Examples: [bold]journeyman compare problem.toml data.csv --vary beta=4,unknown --vary reward=state,state_action
     --folds 5[/] compares four models. [bold]journeyman compare problem.toml data.csv --vary reward=state,state_action
     --also beta=unknown --also lapse=unknown --also values=soft --test every-fifth --out comparison[/] makes three
-    changes to each of two models, and keeps tables and a figure.
+    changes to each of two models, and keeps tables and a figure. [bold]journeyman compare problem.toml data.csv --by
+    annotator[/] says who differs, and by how much.
     """
     from journeyman.cli.warmup import compile_at_first_use
     from journeyman.criticism.comparison import compare_models
@@ -74,6 +82,11 @@ def compare(
 
     opt.check_picture(png)
     loaded, demonstrations = read_inputs(problem, data)
+    if by is not None:
+        check_by(by, {"--vary": vary, "--also": also, "--test": test})
+        people(loaded, demonstrations, f"Annotators of {data.name}", inference, inference_set, seed, out, png, threads,
+               as_json)  # fmt: skip
+        return
     variants = model_variants(loaded, parsed_grid(vary), [parsed_changes(text) for text in also or []])
     chosen = opt.parse_settings(inference_set)
     numbers = None if test is None else test_numbers(test, len(demonstrations))
@@ -91,6 +104,48 @@ def compare(
     if folder is not None:
         write_comparison(found, folder, title, as_json)
     opt.save_picture(lambda: comparison_figure(found, title), png, as_json)
+
+
+def check_by(by: str, others: dict[str, Any]) -> None:
+    """Refuse to compare by what there is not, and people and models at once."""
+    from journeyman.checks import one_of
+
+    one_of(by, ("annotator",), "--by", "Say --by annotator.")
+    given = [name for name, value in others.items() if value]
+    if given:
+        raise InputError(f"--by must come alone, got {given[0]} too. Compare people or models, one after the other.")
+
+
+def people(
+    problem: "Problem",
+    demonstrations: "tuple[Demonstration, ...]",
+    title: str,
+    inference: str,
+    inference_set: list[str] | None,
+    seed: int,
+    out: Path | None,
+    png: Path | None,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    """Compare annotators, and print, keep and draw what was found."""
+    from journeyman.cli.warmup import compile_at_first_use
+    from journeyman.criticism.annotators import compare_annotators
+    from journeyman.report.annotators import annotators_csv, annotators_figure, print_annotators
+
+    chosen, folder = opt.parse_settings(inference_set), made_out(out)
+    compile_at_first_use()
+    found = compare_annotators(
+        problem, demonstrations, method=inference, seed=seed, num_threads=threads, progress=sys.stderr.isatty(),
+        **chosen,
+    )  # fmt: skip
+    opt.show(as_json, found.to_record, lambda console: print_annotators(console, found, title))
+    if folder is not None:
+        write_json(found.to_record(), folder / "annotators.json")
+        write_text(annotators_csv(found), folder / "annotators.csv")
+        draw_if_possible(lambda: annotators_figure(found, title), folder / "annotators", as_json)
+        typer.echo(f"Tables are in {folder}", err=as_json)
+    opt.save_picture(lambda: annotators_figure(found, title), png, as_json)
 
 
 def read_inputs(problem: Path, data: Path) -> "tuple[Problem, tuple[Demonstration, ...]]":

@@ -7,10 +7,12 @@ beta and lapse are then as the prior has them),
     T_j = log p(D_j | any stationary policy) - log p(D_j | answers of the others)
 
 is large if j has habits that the others' reward does not explain. The first term is the evidence under a Dirichlet
-prior in every state; it makes the difference depend little on j's beta. How large T_j should be is simulated: samples
-of the posterior answer the same questions, as long as j did. If the model is right, j's answers and the simulated ones
-are draws of the same distribution, so that the rank of T_j among them is an exact p-value, whatever T is. (A simulated
-expert is left out of the mixture that predicts it, with all samples of its origin: j is not among the samples either.)
+prior in every state. How large T_j should be is simulated: samples of the posterior answer the same questions, as long
+as j did. If the model is right, j's answers and the simulated ones are draws of the same distribution, so that the rank
+of T_j among them is a p-value, whatever T is. (A simulated expert is left out of the mixture that predicts it, with all
+samples of its origin: j is not among the samples either.) Nobody shall be named for being noisy: T depends on that too,
+so j is ranked among the third of the simulated ones who are taken to be as noisy, by the mean entropy of the policies
+that explain them, after a straight line in it is taken off.
 
 An odd one spoils the fits of all others. So the one who fits worst is looked at first: if its p-value is below the
 level divided by the number of annotators, it is named and set aside, and the rest are looked at again, without it. The
@@ -39,7 +41,8 @@ from journeyman.types import BoolArray, FloatArray, IntArray
 from journeyman.wording import listed as listed_words
 
 LEVEL = 0.05
-NUM_SIMULATIONS = 999
+NUM_SIMULATIONS = 1500
+NUM_WINDOWS = 3  # one part in so many of the simulated annotators is as noisy as the one in question
 INTERVAL = (0.025, 0.975)
 
 
@@ -47,7 +50,8 @@ class Misfit(NamedTuple):
     """How the answers of one annotator compare with what a fit to others expects of them.
 
     bits, expected_bits: per free decision, by the mean policy, and their mean over simulated annotators; low, high:
-    central 95 % of these; p_value: the chance of answers that fit as badly, by rank.
+    central 95 % of these; p_value: the chance of answers that fit as badly, by rank; excess: by how many standard
+    deviations of the simulated ones they fit worse than these on average.
     """
 
     bits: float
@@ -55,6 +59,7 @@ class Misfit(NamedTuple):
     low: float
     high: float
     p_value: float
+    excess: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +145,7 @@ class AnnotatorComparison:
         if len(self.scores) == 2 and self.odd:
             text = f"{listed_words(self.odd)} do not fit each other; with two people nobody can tell who is odd."
         elif self.odd:
-            does = "does" if len(self.odd) == 1 else "do"
-            text = f"The answers of {listed_words(self.odd)} {does} not fit those of the others."
+            text = f"The answers of {listed_words(self.odd)} do not fit those of the others."
         else:
             text = "Everybody's answers fit those of the others."
         best = self.best_pooling
@@ -193,7 +197,7 @@ def compare_annotators(
     listed = as_demonstrations(demonstrations)
     names = _checked_names(listed)
     level = share(level, "level", "0.05 is usual.")
-    needed = int(np.ceil(len(names) / level))
+    needed = NUM_WINDOWS * int(np.ceil(len(names) / level))
     num_simulations = whole_number(num_simulations, "num_simulations", needed, "Fewer cannot give such small chances.")
     check_options(options, INFERENCE.find(method).options, f"method {method!r}")
     own = {name: [item for item in listed if item.annotator == name] for name in names}
@@ -298,7 +302,7 @@ def _name_odd(
             rng = np.random.default_rng([seed, len(odd), number])
             signed = name if problem.expert_space.annotators else None
             misfits[name] = misfit(rng, posterior, own[name], annotator=signed, num_simulations=num_simulations)
-        worst = min(rest, key=lambda name: (misfits[name].p_value, misfits[name].bits - misfits[name].expected_bits))
+        worst = min(rest, key=lambda name: (misfits[name].p_value, -misfits[name].excess))
         if misfits[worst].p_value > level / len(own):
             break
         if len(rest) == 2:
@@ -326,9 +330,10 @@ def misfit(
     np.add.at(observed[0], tuple(np.array([step for item in demonstrations for step in item.steps]).T), 1.0)
     counts = np.concatenate([observed, simulated]) * is_free[:, None]
     flat = counts.reshape(len(counts), -1)
-    pairs = np.flatnonzero(flat.any(axis=0))
+    visits = counts.sum(axis=(0, 2))
+    pairs = np.flatnonzero(mdp.available & (visits > 0)[:, None])
     if not pairs.size:
-        return Misfit(0.0, 0.0, 0.0, 0.0, 1.0)
+        return Misfit(0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     log_policies = pair_log_policies(posterior, pairs, annotator)
     with np.errstate(divide="ignore"):
         log_weights = np.log(posterior.weights)
@@ -337,12 +342,34 @@ def misfit(
         is_own = posterior.origins[drawn][:, None] == posterior.origins
         is_own[is_own.all(axis=1)] = False  # all samples have one origin: there is nothing else to predict from
         sums[1:][is_own] = -np.inf
-    statistics = dirichlet_evidences(counts, mdp.available) - logsumexp(sums, axis=1)
-    p_value = (1 + int((statistics[1:] >= statistics[0]).sum())) / (1 + num_simulations)
+    log_chances = logsumexp(sums, axis=1)
+    statistics = dirichlet_evidences(counts, mdp.available) - log_chances
+    chances = np.exp(log_policies)
+    entropies = -(chances * np.where(chances > 0, log_policies, 0.0)) @ visits[pairs // mdp.num_actions] / visits.sum()
+    with np.errstate(invalid="ignore"):
+        noise = np.nan_to_num(np.exp(sums - log_chances[:, None])) @ entropies
+    p_value, excess = rank_among_alike(statistics, noise)
     mean = logsumexp(log_policies + log_weights[:, None], axis=0)
     bits = weighted_sum(flat[:, pairs], mean) / LOG_2 / np.maximum(flat.sum(axis=1), 1.0)
     low, high = np.quantile(bits[1:], INTERVAL)
-    return Misfit(float(bits[0]), float(bits[1:].mean()), float(low), float(high), p_value)
+    return Misfit(float(bits[0]), float(bits[1:].mean()), float(low), float(high), p_value, excess)
+
+
+def rank_among_alike(statistics: FloatArray, noise: FloatArray) -> tuple[float, float]:
+    """Return the part of simulated statistics `[1:]` that are at least as large as the first, given like noise.
+
+    Also by how many of their standard deviations the first is above their mean. Those with the nearest noise are
+    ranked, by what is left after a straight line in it; the first is one of them.
+    """
+    size = (len(statistics) - 1) // NUM_WINDOWS
+    near = 1 + np.argsort(np.abs(noise[1:] - noise[0]), kind="stable")[:size]
+    x, y = noise[near], statistics[near]
+    spread = float(((x - x.mean()) ** 2).sum())
+    slope = float((x - x.mean()) @ (y - y.mean())) / spread if spread > 1e-12 else 0.0
+    nearest = np.clip(noise[0], x.min(), x.max())  # a line is not to be trusted beyond what it was fitted to
+    left = y - slope * (x - nearest)
+    excess = float(statistics[0] - left.mean()) / max(float(left.std()), 1e-12)
+    return (1 + int((left >= statistics[0]).sum())) / (1 + size), excess
 
 
 def simulate_counts(
