@@ -9,7 +9,7 @@ from learner.small import grid_learner
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
-from journeyman.learner.duplicates import LONG, find_duplicates, is_same
+from journeyman.learner.duplicates import LONG, find_duplicates, find_matches, is_same
 
 STAMP = datetime(2026, 3, 1, 14, 30, tzinfo=UTC)
 
@@ -41,9 +41,28 @@ def test_a_whole_import_that_is_there_in_the_same_order_is_a_duplicate():
     table = [one(0, 1), one(1, 0), path(2)]
     assert find_duplicates(known(one(5, 0), *table), table) == {0: "attached-1", 1: "attached-2", 2: "attached-3"}
     assert find_duplicates(known(*table), table[::-1]) == {}, "other answers, in another order"
-    assert find_duplicates(known(*table), [*table, one(2, 0)]) == {}, "short ones with something new"
+    assert list(find_duplicates(known(*table), [*table, one(2, 0)])) == [0, 1, 2], "the file has grown"
+    assert find_duplicates(known(one(4, 0), *table), [*table, one(2, 0)]) == {}, "short ones with something new"
     assert find_duplicates(known(table[0], one(5, 0), *table[1:]), table) == {}, "not next to each other"
     assert find_duplicates(known(path(2)), [path(2)]) == {0: "attached-0"}
+
+
+def test_files_that_were_imported_are_known_again_when_they_grew_or_were_sorted():
+    rng = np.random.default_rng(0)
+    table = [one(int(state), int(action)) for state, action in rng.integers(0, [9, 3], (LONG + 2, 2))]
+    before = known(one(5, 0), *table, one(7, 2))
+    grown = find_duplicates(before, [one(8, 1), *table, one(8, 2)])
+    assert list(grown) == list(range(1, len(table) + 1))
+    assert grown[1] == "attached-1"
+    assert len(find_duplicates(before, table[::-1])) == len(table)
+    assert find_duplicates(before, [one(8, 1), *table[:3], one(8, 2)]) == {}, "three answers alike may be chance"
+
+
+def test_skipping_leaves_out_all_that_has_a_match_of_its_own():
+    given = [one(0, 1), one(0, 1), path(2), path(LONG, start=1), path(LONG, start=1), one(3, 0)]
+    assert find_matches(known(path(2), one(0, 1)), given) == {0: "attached-1", 2: "attached-0", 4: None}
+    stamped = one(0, 1, timestamp=STAMP)
+    assert find_matches(known(one(0, 1), stamped), [one(0, 1), stamped]) == {0: "attached-0", 1: "attached-1"}
 
 
 def test_one_action_may_be_done_again():

@@ -4,16 +4,20 @@ Answers to questions are never duplicates: whoever asks again gets a new answer,
 action that is attached again: an expert may well do the same twice. Data that are attached are duplicates of what is
 there already if
 
-- all of them together, where they are more than one step, stand there already, next to each other in the same order: a
-  file that was imported before, or one path that was entered before;
+- a run of them stands there already, next to each other in the same order, of `LONG` steps or more; or of more than one
+  step, if it is all of the new ones, or all that was attached before: a file that was imported before, perhaps with
+  more at its end now, or one path that was entered before;
+- all of them, of `LONG` steps or more in all, stand there already in whatever order;
 - a demonstration of `LONG` steps or more stands there already, or twice among the new ones: that hardly happens by
   chance, unless there is no choice;
 - a demonstration has the same time stamp as one that is there, to the second.
 
-The same: steps, final state and end are equal, and annotator and time stamp are, where both have one.
+The same: steps, final state and end are equal, and annotator and time stamp are, where both have one. Who asks to leave
+out what is there already leaves out every demonstration that has a match of its own there (`find_matches`).
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from journeyman.demonstrations import Demonstration
 from journeyman.learner.records import AnswerId
@@ -40,24 +44,44 @@ def find_duplicates(
 
     Of each: the id of the known one that it repeats, or None where it repeats an earlier one of the given.
     """
+    matches = find_matches(known, given)
+    num_steps = sum(map(len, given))
+    if len(matches) == len(given) and (num_steps >= LONG or (len(given) == 1 and num_steps > 1)):
+        return matches
+    found: dict[int, AnswerId | None] = {**_runs(known, given)}
+    for number, answer in matches.items():
+        item, stamp = given[number], given[number].timestamp
+        is_stamped = answer is not None and stamp is not None and known[answer].timestamp == stamp
+        if len(item) >= LONG or is_stamped:
+            found.setdefault(number, answer)
+    return dict(sorted(found.items()))
+
+
+def find_matches(known: Mapping[AnswerId, Demonstration], given: Sequence[Demonstration]) -> dict[int, AnswerId | None]:
+    """Return which of the `given` demonstrations have a match of their own among the known ones, by their number.
+
+    Those with the same time stamp are matched first. Of `LONG` steps or more one also matches an earlier one of the
+    given, which is None.
+    """
     ids, places = list(known), _places(known)
-    repeated = _whole_run(known, given, ids, places)
-    if repeated:
-        return repeated
     found: dict[int, AnswerId | None] = {}
     taken: set[int] = set()
+    for needs_stamp in (True, False):
+        for number, item in enumerate(given):
+            if number in found or (needs_stamp and item.timestamp is None):
+                continue
+            for place in places.get(item.steps, ()):
+                other = known[ids[place]]
+                is_match = is_same(item, other) and (not needs_stamp or item.timestamp == other.timestamp)
+                if place not in taken and is_match:
+                    taken.add(place)
+                    found[number] = ids[place]
+                    break
     earlier: dict[object, list[Demonstration]] = {}
     for number, item in enumerate(given):
-        for place in places.get(item.steps, ()):
-            other = known[ids[place]]
-            is_stamped = item.timestamp is not None and item.timestamp == other.timestamp
-            if place not in taken and (len(item) >= LONG or is_stamped) and is_same(item, other):
-                taken.add(place)
-                found[number] = ids[place]
-                break
-        else:
+        if number not in found and len(item) >= LONG:
             before = earlier.setdefault(item.steps, [])
-            if len(item) >= LONG and any(is_same(item, other) for other in before):
+            if any(is_same(item, other) for other in before):
                 found[number] = None
             before.append(item)
     return found
@@ -71,20 +95,32 @@ def _places(known: Mapping[AnswerId, Demonstration]) -> dict[object, list[int]]:
     return places
 
 
-def _whole_run(
-    known: Mapping[AnswerId, Demonstration],
-    given: Sequence[Demonstration],
-    ids: list[AnswerId],
-    places: Mapping[object, list[int]],
-) -> dict[int, AnswerId | None]:
-    """Return the run of known demonstrations that repeats all of the given ones, if there is one."""
-    if not given or sum(map(len, given)) < 2:
-        return {}
-    for first in places.get(given[0].steps, ()):
-        run = ids[first : first + len(given)]
-        if len(run) == len(given) and all(is_same(known[i], item) for i, item in zip(run, given, strict=True)):
-            return dict(enumerate(run))
-    return {}
+def _runs(known: Mapping[AnswerId, Demonstration], given: Sequence[Demonstration]) -> dict[int, AnswerId | None]:
+    """Return the given demonstrations that are part of a run of known ones, and which these are."""
+    ids, items = list(known), list(known.values())
+    num_attached = sum(isinstance(answer, str) for answer in ids)
+    pairs: dict[object, list[int]] = {}
+    for place, (one, other) in enumerate(pairwise(items)):
+        pairs.setdefault((one.steps, other.steps), []).append(place)
+    found: dict[int, AnswerId | None] = {}
+    number = 0
+    while number < len(given) - 1:
+        candidates = pairs.get((given[number].steps, given[number + 1].steps), ())
+        runs = [(_common(items[place:], given[number:]), place) for place in candidates]
+        size, place = max(runs, default=(0, 0), key=lambda run: run[0])
+        is_all = size == len(given) or size == num_attached
+        if size > 1 and (is_all or sum(map(len, given[number : number + size])) >= LONG):
+            found |= {number + i: ids[place + i] for i in range(size)}
+        number += max(size, 1) if number in found else 1
+    return found
+
+
+def _common(items: Sequence[Demonstration], others: Sequence[Demonstration]) -> int:
+    """Return how many of the first demonstrations are the same."""
+    for size, (one, other) in enumerate(zip(items, others, strict=False)):
+        if not is_same(one, other):
+            return size
+    return min(len(items), len(others))
 
 
 def duplicates_message(found: Mapping[int, AnswerId | None], given: Sequence[Demonstration]) -> str:

@@ -68,7 +68,9 @@ def import_file(
     """Attach demonstrations from a file: data that were never asked for, all or none.
 
     Data that are there already are refused, so that a file that is imported twice does not count twice: a whole file,
-    and any demonstration of 10 steps or more or with the same time stamp as one that is there.
+    one that has grown since, and any demonstration of 10 steps or more, or with the same time stamp as one that is
+    there.
+    --skip-duplicates leaves out every demonstration that is there already.
 
     Columns of a .csv table: demonstration, state, action; optional: final_state, ended, query_id, annotator, timestamp.
 
@@ -76,17 +78,20 @@ def import_file(
     """
     from dataclasses import replace
 
-    from journeyman.learner.duplicates import find_duplicates
+    from journeyman.learner.duplicates import find_matches
     from journeyman.study import Study
     from journeyman.study.formats import read_demonstrations
 
+    if allow_duplicates and skip_duplicates:
+        raise InputError("duplicates must be allowed or skipped, got both. Leave out one of the two options.")
     with Study.open(file) as study:
         found = read_demonstrations(source, study.problem, format=format)
         # Their query numbers are those of another study.
         given = [replace(item, query_id=None, annotator=item.annotator or by) for item in found]
-        skipped = find_duplicates(study.answers, given) if skip_duplicates and not allow_duplicates else {}
+        skipped = find_matches(study.answers, given) if skip_duplicates else {}
         new = [item for number, item in enumerate(given) if number not in skipped]
-        answers = study.attach(new, allow_duplicates=allow_duplicates) if new or not skipped else ()
+        is_allowed = allow_duplicates or skip_duplicates
+        answers = study.attach(new, allow_duplicates=is_allowed) if new or not skipped else ()
     words = f"Attached {len(answers)} demonstrations, {answers[0]} to {answers[-1]}." if answers else "Nothing is new."
     if skipped:
         words += f" Left out {len(skipped)} that are there already."
