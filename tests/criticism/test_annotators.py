@@ -18,6 +18,8 @@ from journeyman import (
     SimulatedExpert,
 )
 from journeyman.criticism.annotators import (
+    _name_odd,
+    _partly_pooled,
     compare_annotators,
     dirichlet_evidences,
     misfit,
@@ -162,3 +164,39 @@ def test_what_names_nobody_is_refused():
         compare_annotators(PROBLEM, [data[0], replace(data[1], annotator=None)])
     with pytest.raises(InputError, match="num_simulations must be a whole number of at least 120"):
         compare_annotators(PROBLEM, data, num_simulations=50)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("is_one_odd", "num_runs"), [(False, 130), (True, 30)])
+def test_false_alarms_and_power_over_many_groups(is_one_odd, num_runs):
+    """Four mice whose reward, betas and lapses are drawn from the model; or one of them wants something else."""
+    names = [f"mouse {i}" for i in range(4)]
+    problem = _partly_pooled(PROBLEM, names)
+    num_wrong = num_found = 0
+    for run in range(num_runs):
+        rng = np.random.default_rng([run, 17])
+        if is_one_odd:
+            rewards = [np.array([1.0, 0.2])] * 3 + [np.array([0.0, 1.0])]
+            betas, lapses = [4.0, 6.0, 2.0, 4.0], [0.0] * 4
+        else:
+            rewards = [PROBLEM.prior.sample(rng, 1)[0]] * 4
+            betas, lapses = 4.0 * np.exp(0.7 * rng.standard_normal(4)), rng.beta(1, 9, 4)
+        own = {}
+        for i, name in enumerate(names):
+            model = Boltzmann(float(betas[i]), float(lapses[i]))
+            expert = SimulatedExpert(MAZE, FEATURES @ rewards[i], model, seed=10 * (1000 + run) + i)
+            starts = rng.integers(0, 15, 3)
+            answers = [expert.demonstrate(int(start), kind="trajectory", length=40) for start in starts]
+            own[name] = [replace(answer, annotator=name) for answer in answers]
+
+        def fit(model, data, words, seed=run):
+            return infer(model, data, num_particles=400, num_threads=1, seed=seed)
+
+        odd = _name_odd(problem, own, 0.05, 1500, run, fit)[1]
+        num_found += "mouse 3" in odd
+        num_wrong += bool(set(odd) - ({"mouse 3"} if is_one_odd else set()))
+    if is_one_odd:
+        assert num_found >= 0.9 * num_runs
+        assert num_wrong <= 0.25 * num_runs
+    else:
+        assert binomtest(num_wrong, num_runs, 0.05, alternative="greater").pvalue > 0.01

@@ -22,9 +22,9 @@ OURS, BEST, REFERENCE = "#2f77bd", "#123f6d", "#8a8a8a"
 LABEL_WIDTH = 34  # characters
 NOTES = (
     "bits: log2 of the chance that the mean policy gave what was done, per free decision (where several actions are "
-    "available), with its standard error over demonstrations. share: of what the smoothed empirical policy gains over "
-    "chance. behind: the best variant, in bits. log evidence: of the demonstrations that were fitted, in nats, with "
-    "its Monte-Carlo error."
+    "available). share: of what the smoothed empirical policy gains over chance. behind: the best variant, in bits, "
+    "with the standard error over demonstrations. log evidence: of the demonstrations that were fitted, in nats, with "
+    "its Monte-Carlo error. Files of --out have all errors."
 )
 
 
@@ -65,8 +65,8 @@ def print_comparison(console: Console, comparison: ModelComparison, title: str) 
 
 def _cells(score: Score) -> tuple[str, str, str, str]:
     return (
-        _with_error(score.bits, score.bits_error, 4),
-        "-" if score.share is None else _with_error(score.share, score.share_error, 3),
+        f"{score.bits:.4f}",
+        "-" if score.share is None else f"{score.share:.3f}",
         "" if score.behind is None else _with_error(score.behind, score.behind_error, 4),
         "-" if score.log_evidence is None else _with_error(score.log_evidence, score.log_evidence_error or None, 1),
     )
@@ -173,7 +173,6 @@ def _draw_evidence(ax: "Axes", rows: list[Score], heights: Any) -> None:
         ax.annotate(f"{score.log_evidence:.1f}", (gap, height), xytext=(0, 6), textcoords="offset points",
                     ha="center", fontsize=7.5, color=colour)  # fmt: skip
     ax.set_xscale("symlog", linthresh=10.0)
-    ax.set_xlim(left=-3.0)
-    ax.margins(x=0.15)
+    ax.set_xlim(-3.0, 3.0 * max(10.0, largest - min(known)))
     ax.invert_xaxis()
-    ax.set_xlabel("log evidence below the largest, in nats (right is better; bars: Monte-Carlo error)", fontsize=8)
+    ax.set_xlabel("log evidence below the largest, in nats\n(right is better; bars: Monte-Carlo error)", fontsize=8)
