@@ -133,3 +133,9 @@ def test_a_learner_with_a_share_says_so():
     lost = regrets(posterior, learner.apprentice()) / stakes(posterior).values
     assert learner.history()[-1].expected_regret == pytest.approx(float(posterior.mean(lost)))
     assert epsilon_words(certificate.epsilon) == "5 % of what is at stake"
+
+
+@pytest.mark.parametrize("given", ["500%", Share(5)])
+def test_more_than_all_is_refused(given):
+    with pytest.raises(InputError, match=r"at most 100%, .* got 500%\. Share\(0\.05\) is 5%"):
+        checked_epsilon(given)

@@ -176,3 +176,17 @@ def test_a_learner_that_is_not_checked_says_what_it_said_before():
     learner = learner_with(problem, mouse_with_two_goals(problem, 100), is_checked=False)
     certificate = learner.certificate()
     assert certificate.criticism is None and certificate.status in ("holds", "undecided", "fails")
+
+
+def test_certify_with_demonstrations_notices_two_goals_and_says_what_it_did_not_look_for():
+    """From counts alone nobody can tell when something was done; with the demonstrations one can."""
+    problem = maze_problem()
+    demonstrations = mouse_with_two_goals(problem, 200)
+    posterior = infer(problem, demonstrations, seed=1, num_threads=1, num_particles=1000)
+    alone = certify(posterior, 5.0, 0.1)
+    assert alone.criticism is not None and not alone.criticism.is_ordered
+    if alone.holds:
+        assert "Not looked for: another beta, another prior, a change of mind" in alone.text().replace("\n", " ")
+    checked = certify(posterior, 5.0, 0.1, demonstrations=demonstrations)
+    assert checked.status == "doubtful"
+    assert checked.criticism.is_full and checked.criticism.is_ordered

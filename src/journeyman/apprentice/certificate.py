@@ -33,6 +33,7 @@ from journeyman.apprentice.sensitivity import ExpertSensitivity, expert_sensitiv
 from journeyman.apprentice.verdict import Claim, Estimate, assumptions, criticised, verdict_of
 from journeyman.checks import share
 from journeyman.criticism import Criticism, criticise
+from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError
 from journeyman.inference.kernels import SLACK
 from journeyman.inference.posterior import Posterior, checked_posterior, weighted_quantile
@@ -135,6 +136,7 @@ def certify(
     apprentice: str = DEFAULT_APPRENTICE,
     confidence: float = 0.95,
     scope: str = "initial",
+    demonstrations: Iterable[Demonstration] | Demonstration | None = None,
     check_fn: CheckFn | None = None,
 ) -> Certificate:
     """Certify a policy, or choose one on half of the samples and certify it on the other half.
@@ -142,7 +144,7 @@ def certify(
     Parameters
     ----------
     epsilon
-        Regret that is too much, in units of the reward.
+        Regret that is too much: in units of the reward, or a `Share` of what is at stake such as "5%".
     delta
         Chance of it that is acceptable.
     policy
@@ -154,9 +156,13 @@ def certify(
         Of the upper bound: how seldom bad luck of the sampler may make it too low.
     scope
         "initial": regret from the initial distribution. "every_state": a guarantee for every state to start from.
+    demonstrations
+        Those that the posterior was inferred from, in the order in which they came: with them a certificate that would
+        hold has its model checked in full, a change of mind included. Default: a quick check, of what follows from the
+        samples and the counts of answers.
     check_fn
-        check_fn(posterior, is_full) criticises the model, if the certificate would hold (is_full) or is refused.
-        Default: a quick check, of what follows from the samples and the counts of answers; `unchecked` for none.
+        check_fn(posterior, is_full) criticises the model instead, if the certificate would hold (is_full) or is
+        refused; `unchecked` for none.
 
     Returns
     -------
@@ -177,6 +183,12 @@ def certify(
         first, samples = split
         policy = choice.policy_fn(first.posterior, claim.epsilon)
     chosen = Candidate(read_only(policy), source, scope)
+    if check_fn is None and demonstrations is not None:
+        listed = as_demonstrations(demonstrations)
+
+        def check_fn(posterior: Posterior, is_full: bool) -> Criticism:
+            return criticise(posterior, listed, is_full=is_full)
+
     return _certificate(measured(samples, chosen, claim), chosen, claim, doubts, Drawing(), check_fn)
 
 

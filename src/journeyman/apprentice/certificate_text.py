@@ -80,9 +80,13 @@ def number_sentences(certificate: "Certificate") -> list[str]:
         lines.append(f"States that matter most: {names}.")
     for entry in c.sensitivity:
         says = "unknown, too few samples fit" if entry.chance is None else f"about {percent(entry.chance, 3)}"
-        lines.append(f"If the expert had {entry.expert}, the chance would be {says}.")
+        condition = (
+            f"With {entry.expert}" if entry.expert.startswith("a prior") else f"If the expert had {entry.expert}"
+        )
+        lines.append(f"{condition}, the chance would be {says}.")
     if c.criticism is not None and c.holds:
-        lines.append(f"The model was checked: {c.criticism.sentence}")
+        how = "" if c.criticism.is_full and c.criticism.is_ordered else " in part"
+        lines.append(f"The model was checked{how}: {c.criticism.sentence}")
     if c.policy_source != "given":
         lines.append(
             f"The policy was chosen as {c.policy_source}"

@@ -35,7 +35,14 @@ def checked_epsilon(epsilon: Any) -> float:
             raise InputError(f"epsilon must be a number or a share such as '5%', got {epsilon!r}. {ADVICE}") from None
         epsilon = Share(number / 100.0) if text.endswith("%") else number
     number = positive(epsilon, "epsilon", ADVICE)
-    return Share(number) if isinstance(epsilon, Share) else number
+    if not isinstance(epsilon, Share):
+        return number
+    if number > 1.0:
+        raise InputError(
+            f"a share of what is at stake must be at most 100%, which doing anything at random loses, got {epsilon}. "
+            "Share(0.05) is 5%."
+        )
+    return Share(number)
 
 
 def absolute_epsilon(epsilon: Any, what: str) -> float:

@@ -32,7 +32,7 @@ from journeyman.wording import counted
 ALARM = 25.0  # evidence that makes a model doubtful: by chance in at most 1 of 25 cases, whenever one looks
 CONTRADICTION_LEVEL = 0.01
 LOG_SHARES = {"samples": np.log(0.5), "change": np.log(0.25), "variants": np.log(0.25)}
-MAX_PARAMETERS = 150  # of a problem whose full check comes by itself
+MAX_PARAMETERS = 400  # of a problem whose full check comes by itself
 ADVICE = {
     "rationality": "let beta be unknown, Boltzmann(beta=LogNormal(...)), or use a beta or prior that foretells better",
     "lapse": "let the expert lapse: Boltzmann(beta, lapse=Beta(...))",
@@ -71,6 +71,8 @@ class Criticism:
         Actions that were looked at.
     is_full
         Whether rivals that need inference took part.
+    is_ordered
+        Whether the order of the answers is known, without which a change of mind cannot be told.
     log_evidence
         Log of the evidence against the model: at most 0 on average under the model; see `ALARM`.
     rivals
@@ -92,6 +94,7 @@ class Criticism:
 
     num_answers: int
     is_full: bool
+    is_ordered: bool
     log_evidence: float
     rivals: tuple[RivalGain, ...]
     times: IntArray
@@ -106,10 +109,14 @@ class Criticism:
     @property
     def sentence(self) -> str:
         """The evidence in a sentence."""
-        kind = "full" if self.is_full else "quick"
+        missing = ""
+        if not self.is_full:
+            missing = " Not looked for: another beta, another prior, a change of mind."
+        elif not self.is_ordered:
+            missing = " A change of mind was not looked for: the order of the answers is not known."
         return (
             f"evidence against it after {counted(self.num_answers, 'action')} is {number_words(self.log_evidence)}, an "
-            f"alarm is {ALARM:g} or more ({kind} check)."
+            f"alarm is {ALARM:g} or more ({'full' if self.is_full else 'quick'} check).{missing}"
         )
 
     @property
@@ -160,8 +167,6 @@ class Criticism:
         """Return the criticism in words."""
         headline = "The model is DOUBTFUL." if self.is_doubtful else "Nothing speaks against the model."
         lines = [headline, f"{self.sentence[0].upper()}{self.sentence[1:]}"]
-        if not self.is_full:
-            lines.append("Rivals that need inference were left out: another beta, another prior, a change of mind.")
         if self.rivals:
             lines += ["", "Experts who would foretell the answers, and how many times as well:"]
             lines += [f"- one {rival.words}: {number_words(rival.log_gain)}" for rival in self.rivals[:5]]
@@ -178,6 +183,7 @@ class Criticism:
         return {
             "is_doubtful": self.is_doubtful,
             "is_full": self.is_full,
+            "is_ordered": self.is_ordered,
             "num_answers": self.num_answers,
             "log_evidence": _finite(self.log_evidence),
             "alarm": float(np.log(ALARM)),
@@ -242,6 +248,7 @@ def criticise(
     return Criticism(
         num_answers=len(steps),
         is_full=is_full,
+        is_ordered=demonstrations is not None,
         log_evidence=log_evidence,
         rivals=rivals,
         times=gains.times,

@@ -177,7 +177,7 @@ def _rivals(answers: Answers) -> list[tuple[Rival, Foretell]]:
         words = f"who chooses at random in {percent(lapse)} of all cases"
         found.append((Rival("lapse", words), _tabular(answers, power, lapse)))
     for weight in HABITS:
-        words = "with a policy of their own in some states, which no reward explains"
+        words = f"with a policy of their own in some states, learned {'quickly' if weight < 8.0 else 'slowly'}"
         found.append((Rival("habit", words), _urn(answers.before, answers.same_before, weight)))
     if answers.is_ordered:
         words = "whose policy drifts"

@@ -90,11 +90,13 @@ class LogNormal(ParameterPrior):
 
     def quantile(self, chance: AnyArray) -> FloatArray:
         """Return median exp(sigma Phi^-1(chance))."""
-        return np.asarray(self.median * np.exp(self.sigma * ndtri(chance)))
+        with np.errstate(over="ignore"):  # infinite: refused where it is used
+            return np.asarray(self.median * np.exp(self.sigma * ndtri(chance)))
 
     def upper_quantile(self, chance: AnyArray) -> FloatArray:
         """Return median exp(-sigma Phi^-1(chance))."""
-        return np.asarray(self.median * np.exp(-self.sigma * ndtri(chance)))
+        with np.errstate(over="ignore"):  # infinite: refused where it is used
+            return np.asarray(self.median * np.exp(-self.sigma * ndtri(chance)))
 
     def words(self) -> str:
         """Name it."""

@@ -63,7 +63,8 @@ class ExpertSpace:
             got = "an answer that does not say whose it is" if annotator is None else repr(annotator)
             raise InputError(
                 f"every answer must be by one of the annotators {', '.join(self.annotators)}, who have parameters of "
-                f"their own, got {got}. Name the annotator, or add the name to annotators of the expert."
+                f"their own, got {got}. Name the annotator (on the command line: --by NAME), or add the name to "
+                "annotators of the expert."
             )
         return self.annotators.index(annotator)
 

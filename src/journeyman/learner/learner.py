@@ -312,7 +312,7 @@ class ActiveLearner(LedgerView):
         ----------
         is_full
             Whether to try rivals that need inference of their own, which takes the time of some inferences: other
-            betas, other priors, a change of mind. Default: if there are at most 150 parameters.
+            betas, other priors, a change of mind. Default: if there are at most 400 parameters.
         """
         return self.criticising()(is_full)
 

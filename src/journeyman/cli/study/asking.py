@@ -66,8 +66,9 @@ def ask(
             return
         for query in queries:
             typer.echo(f"Question {query.id}: {query.text}")
-        others = len(study.pending) - len(queries)
+        others, annotators = len(study.pending) - len(queries), study.problem.expert_space.annotators
     example = "ACTION" if queries[0].kind == "state" else "STATE:ACTION STATE:ACTION ..."
+    example += f" --by {'|'.join(annotators)}" if annotators else ""
     typer.echo(f"Answer with: journeyman study tell {file} {queries[0].id} {example}")
     if others:
         words = "older question still waits" if others == 1 else "older questions still wait"

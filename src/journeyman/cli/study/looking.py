@@ -57,7 +57,7 @@ def belief_record(study: "Study") -> dict[str, Any]:
         "model": {
             "is_doubtful": criticism.is_doubtful,
             "is_full": criticism.is_full,
-            "log_evidence": criticism.log_evidence,
+            "log_evidence_against": criticism.log_evidence,
             "reasons": list(criticism.reasons),
             "advice": list(criticism.advice),
         },
