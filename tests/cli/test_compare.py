@@ -114,6 +114,10 @@ def test_by_annotator(run, tmp_path):
         (("data.csv", "--test", "fifth"), "--test must be every-fifth, every-7, or numbers of demonstrations"),
         (("data.csv", "--test", ","), "the test split must be some of the demonstrations 0..35"),
         (("data.csv", "--test", "99"), "but not all of them, got number 99"),
+        (
+            ("data.csv", "--folds", "3", "--test", "every-fifth"),
+            "what is predicted must be --test or --folds, got both",
+        ),
         (("data.csv", "--folds", "1"), "the number of folds must be a whole number of at least 2"),
         (("empty.csv",), "there must be demonstrations to compare models on, got none in empty.csv"),
         (("one.csv",), "models must be compared on at least 2 demonstrations, got 1"),

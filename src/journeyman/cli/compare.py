@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from journeyman.problem import Problem
 
 ORDINALS = {"second": 2, "third": 3, "fourth": 4, "fifth": 5, "tenth": 10}
+FOLDS = 5
 FITS = "fits.jsonl"
 
 
@@ -42,7 +43,9 @@ def compare(
             metavar="WHICH", help="Predict these demonstrations from all others: every-fifth, every-7, or 0,3,8."
         ),
     ] = None,
-    folds: Annotated[int, typer.Option(metavar="K", help="Else predict each of K parts from the others.")] = 5,
+    folds: Annotated[
+        int | None, typer.Option(metavar="K", help="Else predict each of K parts from the others, 5 by default.")
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(metavar="annotator", help="Compare the people whose demonstrations they are, not models."),
@@ -83,18 +86,21 @@ def compare(
     opt.check_picture(png)
     loaded, demonstrations = read_inputs(problem, data)
     if by is not None:
-        check_by(by, {"--vary": vary, "--also": also, "--test": test})
+        check_by(by, {"--vary": vary, "--also": also, "--test": test, "--folds": folds})
         people(loaded, demonstrations, f"Annotators of {data.name}", inference, inference_set, seed, out, png, threads,
                as_json)  # fmt: skip
         return
     variants = model_variants(loaded, parsed_grid(vary), [parsed_changes(text) for text in also or []])
     chosen = opt.parse_settings(inference_set)
+    if test is not None and folds is not None:
+        raise InputError("what is predicted must be --test or --folds, got both. Leave out one of them.")
+    num_folds = FOLDS if folds is None else folds
     numbers = None if test is None else test_numbers(test, len(demonstrations))
     folder = made_out(out)
     compile_at_first_use()
     try:
         found = compare_models(
-            variants, demonstrations, test=numbers, folds=folds, method=inference, seed=seed, num_threads=threads,
+            variants, demonstrations, test=numbers, folds=num_folds, method=inference, seed=seed, num_threads=threads,
             progress=sys.stderr.isatty(), results=None if folder is None else folder / FITS, **chosen,
         )  # fmt: skip
     except KeyboardInterrupt:

@@ -289,7 +289,7 @@ def _split(listed: Sequence[Demonstration], test: Iterable[int] | None, folds: i
     folds = whole_number(folds, "the number of folds", 2, "5 is usual.")
     if folds > size:
         raise InputError(
-            f"there must be at least one demonstration per fold, got {size} for {folds} folds. Say folds={size}."
+            f"there must be at least one demonstration per fold, got {size} for {folds} folds. Use {size} folds."
         )
     everything = tuple(range(size))
     parts = [Part("all data", everything, (), True)]
