@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from journeyman.experts import Boltzmann, LogNormal
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
 from journeyman.problem_files import explain
@@ -66,3 +67,12 @@ def test_record_and_words_agree():
     words = dict(explanation_lines(found))
     assert f"a best action {percent(record['best_action_chance'])} of the time" in words["Expert"]
     assert words["Size"].startswith("36 states, 5 actions")
+
+
+def test_a_discrete_prior_with_an_unknown_expert_is_warned_of():
+    world = make_world("jail", 3)
+    prior = Discrete(np.array([[-80.0, -40.0, -50.0], [-40.0, -48.0, -50.0]]))
+    known = explain(replace(world.problem, prior=prior))
+    assert not any("No method" in warning for warning in known.warnings)
+    unknown = explain(replace(world.problem, prior=prior, expert=Boltzmann(LogNormal(4.0, 0.5))))
+    assert any("No method of inference does this problem" in warning for warning in unknown.warnings)

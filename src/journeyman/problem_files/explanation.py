@@ -144,6 +144,11 @@ def _warnings(
     if chance is None or at_random is None:
         return ("No state can be asked about: all are terminal or not queryable. Change [states] queryable.",)
     found = []
+    if problem.prior.is_discrete and problem.expert_space.size:
+        found.append(
+            "No method of inference does this problem: a discrete prior of the reward needs an expert of whom all is "
+            f"known, got unknown {', '.join(problem.expert_space.names)}. Give numbers, or another prior of the reward."
+        )
     if unreachable:
         found.append(
             f"{len(unreachable)} of the states that may be asked about cannot be reached from the initial states, "
