@@ -332,3 +332,10 @@ def test_one_cell_under_two_labels_is_refused():
 def test_a_misspelt_key_of_an_entry_is_suggested(key, entry, meant):
     with pytest.raises(InputError, match=f"Did you mean '{meant}'"):
         tiny_sweep(**{key: [entry]})
+
+
+def test_shares_are_refused_by_name():
+    """Sweeps compare epsilon with true regrets, in units of the reward."""
+    assert "epsilon must be in units of the reward for sweeps, which compare it with true regrets, got 10%" in refused(
+        epsilon="10%"
+    )

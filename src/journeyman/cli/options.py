@@ -70,7 +70,7 @@ MaxSeconds = Annotated[
     typer.Option(
         "--max-seconds", metavar="S",
         help="How long a certificate may draw, a confirmation twice that; 0: as long as its samples take, which gives "
-        "the same verdict on every machine.",
+        "the same verdict on every machine. A certificate that would hold has its model checked besides.",
     ),
 ]  # fmt: skip
 Epsilon = Annotated[

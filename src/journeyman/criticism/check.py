@@ -11,7 +11,7 @@ A quick check leaves out the rivals that need inference, whose gains then count 
 bound of that of a full check.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from journeyman.criticism.surprise import Rival, SampleGains, answers_in_order, 
 from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InferenceError, InputError
 from journeyman.inference.posterior import Posterior
+from journeyman.progress import progress_bar
 from journeyman.types import FloatArray, IntArray
 from journeyman.wording import counted
 
@@ -34,15 +35,16 @@ CONTRADICTION_LEVEL = 0.01
 LOG_SHARES = {"samples": np.log(0.5), "change": np.log(0.25), "variants": np.log(0.25)}
 MAX_PARAMETERS = 400  # of a problem whose full check comes by itself
 ADVICE = {
-    "rationality": "let beta be unknown, Boltzmann(beta=LogNormal(...)), or use a beta or prior that foretells better",
-    "lapse": "let the expert lapse: Boltzmann(beta, lapse=Beta(...))",
+    "rationality": "let beta be unknown if it is taken for known, Boltzmann(beta=LogNormal(...)), or use a beta "
+    "or prior that foretells better",
+    "lapse": "let the expert lapse if it does not yet: Boltzmann(beta, lapse=Beta(...))",
     "habit": "look at the states below; is the state all that the expert sees, and are transitions and discount right? "
     "Try memory, a reward for each state and action, or other transitions",
     "change": "look at when answers stop to fit, and certify the answers before and after apart; or add what changed "
     "(a goal that is reached, a need that is met) to the state as memory",
     "prior": "use a prior of another width, one that covers what rewards may be",
     "contradiction": "ask again there, and take a slip back with undo; if both answers are meant, let beta or lapse be "
-    "unknown, or add to the state what the expert chooses by",
+    "unknown where they are not, or add to the state what the expert chooses by",
 }
 CHANGE = Rival("change", "who changed their mind")
 KINDS = tuple(kind for kind in ADVICE if kind != "contradiction")
@@ -205,6 +207,7 @@ def criticise(
     is_full: bool = True,
     seed: int = 0,
     num_threads: int | None = None,
+    progress: bool = False,
 ) -> Criticism:
     """Return what speaks against the model of a posterior.
 
@@ -218,6 +221,8 @@ def criticise(
         particles. They have power against another beta, a prior that is too narrow, and a change of mind.
     seed
         Of these runs.
+    progress
+        Whether to show how far they are.
 
     Returns
     -------
@@ -237,7 +242,8 @@ def criticise(
     if is_full and len(steps):
         try:
             ordered = None if demonstrations is None else begins
-            more, passes, beliefs = _run_rivals(posterior, steps, ordered, seed, num_threads)
+            with progress_bar("Checking the model", is_shown=progress) as report:
+                more, passes, beliefs = _run_rivals(posterior, steps, ordered, seed, num_threads, report)
             found += more
         except InferenceError as error:
             failure = f"the model could not be checked: {error}"
@@ -291,7 +297,12 @@ def _sample_rivals(gains: SampleGains) -> list[RivalGain]:
 
 
 def _run_rivals(
-    posterior: Posterior, steps: IntArray, begins: IntArray | None, seed: int, num_threads: int | None
+    posterior: Posterior,
+    steps: IntArray,
+    begins: IntArray | None,
+    seed: int,
+    num_threads: int | None,
+    report: Callable[[float], None],
 ) -> tuple[list[RivalGain], Passes, dict[str, Posterior]]:
     """Return rivals that need inference, evidences along the answers, and what variants believe.
 
@@ -300,10 +311,12 @@ def _run_rivals(
     problem, counts = posterior.problem, posterior.answers
     started = np.zeros(0, dtype=np.int64) if begins is None else begins
     passes = passes_over(problem, steps, started, seed=seed, num_threads=num_threads)
+    report(0.4)
     found, variants = [], variants_of(problem)
     if begins is not None:
         found.append(RivalGain(*CHANGE, passes.log_gain, float(LOG_SHARES["change"])))
     beliefs = beliefs_under(problem, counts, variants, passes.log_evidence, seed=seed + 2, num_threads=num_threads)
+    report(1.0)
     for variant in variants:
         belief = beliefs.get(variant.label)
         if belief is not None and belief.log_evidence is not None:

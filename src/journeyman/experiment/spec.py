@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from journeyman.apprentice.epsilon import absolute_epsilon
 from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.experiment.cell import Cell, Choice, QueryKind
@@ -55,6 +56,7 @@ class Sweep:
         if not (isinstance(self.name, str) and self.name.strip()):
             raise InputError(f"name must be a word or two, got {self.name!r}. It goes into titles.")
         whole_number(self.steps, "steps", 1, "It is the number of answers per cell.")
+        absolute_epsilon(self.epsilon, "sweeps, which compare it with true regrets")
         for seed in self.seeds:
             if whole_number(seed, "a seed", 0) > MAX_SEED:
                 raise InputError(f"a seed must be at most {MAX_SEED}, got {seed}. Choose a smaller one.")

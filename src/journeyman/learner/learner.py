@@ -300,10 +300,13 @@ class ActiveLearner(LedgerView):
         answers, limits = tuple(self.ledger.answers.values()), (self.num_threads, self.max_seconds)
         arguments, criticise_fn = (belief, self.settings, policy, answers, *limits), self.criticising()
 
-        def check(_: Posterior, is_full: bool) -> Criticism | None:
-            return criticise_fn(None if is_full else False) if self.is_checked else None
+        def compute(progress: bool) -> Certificate:
+            def check(_: Posterior, is_full: bool) -> Criticism | None:
+                return criticise_fn(None if is_full else False, progress) if self.is_checked else None
 
-        return lambda progress: self._computed(name, number, lambda: certify_fn(*arguments, progress, check))
+            return self._computed(name, number, lambda: certify_fn(*arguments, progress, check))
+
+        return compute
 
     def criticism(self, *, is_full: bool | None = None) -> Criticism:
         """Return what speaks against the model of the expert: surprise over time, contradictions, what deviates most.
@@ -316,19 +319,24 @@ class ActiveLearner(LedgerView):
         """
         return self.criticising()(is_full)
 
-    def criticising(self) -> Callable[[bool | None], Criticism]:
-        """Return a function that criticises the model by what is known now; it takes whether to do so in full."""
+    def criticising(self) -> Callable[..., Criticism]:
+        """Return a function that criticises the model by what is known now.
+
+        It takes whether to do so in full (None: if there are few parameters), and whether to show progress.
+        """
         posterior, number = self.posterior(), self._state.last_change
         answers, num_threads = tuple(self.ledger.answers.values()), self.num_threads
         seed = self.settings.stream_seed(CRITICISM, number + 1)
 
-        def compute(is_full: bool | None) -> Criticism:
+        def compute(is_full: bool | None, progress: bool = False) -> Criticism:
             if is_full is None:
                 is_full = posterior.theta.shape[1] <= MAX_PARAMETERS
             return self._computed(
                 "criticism" if is_full else "quick criticism",
                 number,
-                lambda: criticise(posterior, answers, is_full=is_full, seed=seed, num_threads=num_threads),
+                lambda: criticise(
+                    posterior, answers, is_full=is_full, seed=seed, num_threads=num_threads, progress=progress
+                ),
             )
 
         return compute

@@ -40,7 +40,7 @@ def verdict(comparison: ModelComparison) -> str:
     if likely is None:
         return text
     if likely is best:
-        return f"{text} It also has the largest evidence."
+        return f"{text} It also has the largest evidence of these."
     gain = (likely.log_evidence or 0.0) - (best.log_evidence if best.log_evidence is not None else -np.inf)
     return f"{text} Largest evidence: {likely.name}, by {gain:.1f} nats over the best predictor."
 

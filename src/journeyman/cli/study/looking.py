@@ -204,7 +204,11 @@ def forecast(
     """
     with opened_to_look(file, threads) as study:
         found = study.forecast(num_runs=runs, limit=limit, progress=sys.stderr.isatty())
-    opt.say(as_json, found.to_record(), found.text())
+        doubt = study.criticism(is_full=False)
+    words = found.text()
+    if doubt.is_doubtful:
+        words += f"\nThis takes the model for right, which is DOUBTFUL: {'; '.join(doubt.reasons)}."
+    opt.say(as_json, found.to_record() | {"is_model_doubtful": doubt.is_doubtful}, words)
 
 
 @opt.add_command(app)
