@@ -19,6 +19,7 @@ from journeyman.inference.posterior import pooled_chains
 from journeyman.mdp import FiniteMDP, solve_batch
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete, LinearFeatures, Normal, PerState
+from journeyman.worlds import make_world
 
 BETA, LAPSE, PEOPLE = LogNormal(2.0, 0.7), Beta(1.0, 4.0), ("anna", "ben")
 EXPERTS = {
@@ -207,7 +208,7 @@ def test_each_method_can_or_says_why_not(method, name):
     if method in ("smc", "policywalk"):
         assert reason is None
     elif method == "enumerate":
-        assert (reason is None) == (problem.num_unknowns <= 3)
+        assert (reason is None) == (problem.num_unknowns <= 3 + (problem.expert_space.size > 0))
     else:
         assert reason is not None and method in reason
         with pytest.raises(UnsupportedError):
@@ -255,3 +256,18 @@ def test_atoms_with_a_known_soft_or_lapsing_expert_are_exact():
         np.testing.assert_allclose(ours.weights, theirs.weights, rtol=1e-8)
         assert ours.log_evidence == pytest.approx(theirs.log_evidence, abs=1e-8)
         assert np.abs(ours.weights - plain.weights).max() > 1e-4
+
+
+def test_enumerate_does_the_jail_with_one_more_dimension():
+    """Three rewards and beta, against long particles."""
+    world = make_world("jail", 3)
+    problem = replace(world.problem, expert=Boltzmann(LogNormal(4.0, 0.7)))
+    states = np.flatnonzero(world.problem.queryable)[::3]
+    answers = world.expert.answers(states)
+    exact = infer(problem, answers, "enumerate", num_threads=1)
+    drawn = infer(problem, answers, "smc", seed=1, num_threads=1, num_particles=4000)
+    gap = (exact.mean_parameters() - drawn.mean_parameters()) / exact.parameter_std()
+    assert np.abs(gap).max() < 0.15
+    beta = [float(found.mean(np.log(found.expert_parameters[:, 0]))) for found in (exact, drawn)]
+    assert abs(beta[0] - beta[1]) < 0.1
+    assert abs(exact.log_evidence - drawn.log_evidence) < 4.0 * (drawn.log_evidence_error + exact.log_evidence_error)

@@ -167,6 +167,8 @@ class Criticism:
 
     def text(self) -> str:
         """Return the criticism in words."""
+        if self.num_answers == 0:
+            return "There are no answers yet: nothing speaks for the model or against it."
         headline = "The model is DOUBTFUL." if self.is_doubtful else "Nothing speaks against the model."
         lines = [headline, f"{self.sentence[0].upper()}{self.sentence[1:]}"]
         if self.rivals:

@@ -39,8 +39,8 @@ from journeyman.rewards import continuous, has_atoms
 from journeyman.rewards.agreement import check_atoms, trusted_affine_map
 from journeyman.types import FloatArray, IntArray
 
-MAX_DIMENSION = 3
-NUM_POINTS = {1: 2**14, 2: 2**15, 3: 2**16}
+MAX_DIMENSION = 3  # and one more, where something about the expert is unknown
+NUM_POINTS = {1: 2**14, 2: 2**15, 3: 2**16, 4: 2**17}
 MAX_POINTS = 2**22
 NUM_SHIFTS = 8
 BITS = 30  # of a coordinate of the net
@@ -110,11 +110,12 @@ def refusal(problem: Problem) -> str | None:
             f"enumerate needs an expert whose all is known under a {type(prior).__name__} prior, got unknown "
             f"{', '.join(names)}. Give these as numbers, or use a continuous prior."
         )
-    if prior.is_discrete or problem.num_unknowns <= MAX_DIMENSION:
+    limit = MAX_DIMENSION + (1 if names else 0)
+    if prior.is_discrete or problem.num_unknowns <= limit:
         return None
     more = f" of the reward and {len(names)} of the expert" if names else ""
     return (
-        f"enumerate needs at most {MAX_DIMENSION} parameters under a continuous prior, got {prior.num_parameters}"
+        f"enumerate needs at most {limit} parameters under a continuous prior, got {prior.num_parameters}"
         f"{more}: a grid over them would be too large. Use 'smc' or 'policywalk'."
     )
 

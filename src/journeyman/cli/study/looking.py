@@ -147,11 +147,17 @@ def certify(
         is_confirmed = confirmation is not None and confirmation.holds_if_model_is_right
         shown = certificate if confirmation is None else confirmation
     if as_json:
-        opt.print_json({"is_confirmed": is_confirmed and shown.holds} | shown.to_record())
+        opt.print_json(
+            {"is_confirmed": is_confirmed and shown.holds, "is_confirmed_if_model_is_right": is_confirmed}
+            | shown.to_record()
+        )
     else:
         typer.echo(shown.text())
         if confirmation is not None:
             words = "It was confirmed" if is_confirmed else "It held at first, but was NOT confirmed"
+            words = (
+                f"If the model is right: {words[0].lower()}{words[1:]}" if not shown.holds and is_confirmed else words
+            )
             typer.echo(f"\n{words} on a fresh, longer posterior.")
     if not is_confirmed:
         raise typer.Exit(NOT_HELD)
