@@ -266,7 +266,7 @@ def test_what_cannot_be_compared_is_refused():
     problem = problem_of(ATOMS)
     with pytest.raises(InputError, match="at least 2 demonstrations, got 1"):
         compare_models({"a": problem}, TRIPS[:1])
-    with pytest.raises(InputError, match=r"at least one demonstration per fold, got 4 for 5 folds\. Say folds=4"):
+    with pytest.raises(InputError, match=r"at least one demonstration per fold, got 4 for 5 folds\. Use 4 folds"):
         compare_models({"a": problem}, TRIPS)
     for test, got in (([], "none"), (range(4), "all"), ([7], "number 7")):
         with pytest.raises(InputError, match=f"the test split must be some of the demonstrations .* got {got}"):
