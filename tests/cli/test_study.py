@@ -329,4 +329,6 @@ def test_doubts_of_a_study(run, succeed, tmp_path):
 
 def test_a_model_without_doubts_exits_with_0(succeed):
     succeed("study new my.study --world jail --seed 1")
-    assert succeed("study doubts my.study").startswith("There are no answers yet: nothing speaks for the model or against it")
+    assert succeed("study doubts my.study").startswith(
+        "There are no answers yet: nothing speaks for the model or against it"
+    )
