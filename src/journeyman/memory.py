@@ -16,6 +16,7 @@ from scipy.linalg import block_diag
 from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.mdp import FiniteMDP
+from journeyman.mdp.graph import copies_below
 from journeyman.mdp.rows import Rows
 from journeyman.problem import Problem
 from journeyman.rewards import MultivariateNormal, Normal, Prior, RewardModel, Uniform
@@ -78,6 +79,7 @@ class Memory:
             terminal=np.tile(mdp.terminal, num_memory),
             state_labels=tuple(labels),
             action_labels=mdp.action_labels,
+            coordinates=None if mdp.coordinates is None else copies_below(mdp.coordinates, num_memory),
         )
         names = None
         if model.kind == "features":

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from journeyman.checks import one_of, whole_number
+from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError
 from journeyman.learner.duplicates import duplicates_message, find_duplicates
@@ -131,12 +131,10 @@ def attach_event(
 
 
 def action_index(mdp: FiniteMDP, action: int | str) -> int:
-    """Return the action that a number or a label means."""
+    """Return the action that a number or a label means; numbers of programs are never labels."""
     if not isinstance(action, str):
         return whole_number(action, "the action that answers a state query", 0, "Or give a label or a Demonstration.")
-    if mdp.action_labels is None:
-        raise InputError(f"an action must be a number, for this problem has no labels, got {action!r}. Example: 0.")
-    return mdp.action_labels.index(one_of(action, mdp.action_labels, "an action"))
+    return mdp.action_names.index(action)
 
 
 def _signed(answer: Demonstration, annotator: str | None, timestamp: datetime | None) -> Demonstration:

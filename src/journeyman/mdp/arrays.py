@@ -39,6 +39,7 @@ def mdp_to_arrays(mdp: FiniteMDP) -> dict[str, Any]:
         "probabilities": mdp.rows.probabilities,
         "state_labels": mdp.state_labels,
         "action_labels": mdp.action_labels,
+        "coordinates": mdp.coordinates,
     }
     if mdp.grid is not None:
         parts |= {
@@ -93,4 +94,5 @@ def mdp_from_arrays(arrays: dict[str, Any]) -> FiniteMDP:
         state_labels=words.get("state_labels"),
         action_labels=words.get("action_labels"),
         grid=grid,
+        coordinates=arrays.get("coordinates"),
     )

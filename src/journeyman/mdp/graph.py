@@ -12,7 +12,7 @@ from journeyman.errors import InputError
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.rows import MAX_STATES, Rows
-from journeyman.types import BoolArray
+from journeyman.types import BoolArray, FloatArray
 
 
 def state_links(mdp: FiniteMDP) -> Any:
@@ -72,7 +72,15 @@ def unrolled(mdp: FiniteMDP, horizon: int) -> FiniteMDP:
         state_labels=labels,
         action_labels=mdp.action_labels,
         grid=None if mdp.grid is None else _unrolled_grid(mdp.grid, horizon),
+        coordinates=None if mdp.coordinates is None else copies_below(mdp.coordinates, horizon),
     )
+
+
+def copies_below(coordinates: FloatArray, count: int) -> FloatArray:
+    """Lay copies of a drawing out below each other, with some room between them."""
+    height = np.ptp(coordinates[:, 1]) + max(1.0, 0.1 * float(np.ptp(coordinates)))
+    shifts = np.repeat(-height * np.arange(count), len(coordinates))
+    return np.asarray(np.tile(coordinates, (count, 1)) + np.stack([np.zeros_like(shifts), shifts], axis=1))
 
 
 def _unrolled_grid(grid: Grid, horizon: int) -> Grid:

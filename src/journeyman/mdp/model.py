@@ -20,6 +20,7 @@ from journeyman.errors import InputError
 from journeyman.mdp import validation
 from journeyman.mdp.edges import check_no_action_is_left_out, rows_from_edges
 from journeyman.mdp.grid import Grid
+from journeyman.mdp.names import Names
 from journeyman.mdp.rows import Rows, index_column, rows_from_dense, rows_from_function, rows_from_matrices
 from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray, read_only
 
@@ -52,7 +53,9 @@ class FiniteMDP:
     state_labels, action_labels
         Names, one each; optional.
     grid
-        Where states lie, for drawing; optional.
+        Where states lie on a grid, for drawing; optional.
+    coordinates
+        `[S, 2]` x and y of each state, y upwards, for drawing the states as a graph where there is no grid; optional.
     """
 
     rows: Rows
@@ -65,6 +68,7 @@ class FiniteMDP:
     state_labels: tuple[str, ...] | None = None
     action_labels: tuple[str, ...] | None = None
     grid: Grid | None = None
+    coordinates: FloatArray | None = None
 
     def __post_init__(self, missing_mass: str, termination: ArrayLike | None) -> None:
         """Check everything once, and freeze the arrays."""
@@ -81,6 +85,7 @@ class FiniteMDP:
             "terminal": validation.checked_terminal(self.terminal, is_ending),
             "state_labels": validation.checked_labels(self.state_labels, num_states, "state_labels"),
             "action_labels": validation.checked_labels(self.action_labels, num_actions, "action_labels"),
+            "coordinates": validation.checked_coordinates(self.coordinates, num_states),
         }
         validation.check_grid(self.grid, num_states, num_actions)
         self.__dict__.update(checked)
@@ -88,7 +93,10 @@ class FiniteMDP:
 
     def _freeze(self) -> None:
         """Put read-only copies in the place of all arrays."""
-        frozen: dict[str, Any] = {name: read_only(getattr(self, name)) for name in ("initial", "available", "terminal")}
+        given = [
+            name for name in ("initial", "available", "terminal", "coordinates") if getattr(self, name) is not None
+        ]
+        frozen: dict[str, Any] = {name: read_only(getattr(self, name)) for name in given}
         arrays = ("indptr", "next_states", "probabilities")
         frozen["rows"] = self.rows._replace(**{name: read_only(getattr(self.rows, name)) for name in arrays})
         self.__dict__.update(frozen)
@@ -218,6 +226,16 @@ class FiniteMDP:
     def action_name(self, action: int) -> str:
         """Return the label of an action, or its number."""
         return self.action_labels[action] if self.action_labels else str(action)
+
+    @cached_property
+    def state_names(self) -> Names:
+        """What states may be called: by label or by number."""
+        return Names("state", self.num_states, self.state_labels)
+
+    @cached_property
+    def action_names(self) -> Names:
+        """What actions may be called: by label or by number."""
+        return Names("action", self.num_actions, self.action_labels)
 
     def state_indices(self, states: ArrayLike) -> IntArray:
         """Return `states` as checked indices."""

@@ -235,6 +235,17 @@ def checked_rewards(rewards: ArrayLike, num_states: int, num_actions: int) -> Fl
     return np.ascontiguousarray(batch.reshape(batch.shape[0], num_states, -1))
 
 
+def checked_coordinates(coordinates: Any, num_states: int) -> FloatArray | None:
+    """Return x and y `[S, 2]` of all states, finite."""
+    if coordinates is None:
+        return None
+    pairs = float_array(coordinates, "coordinates")
+    if pairs.shape != (num_states, 2) or not np.isfinite(pairs).all():
+        what = f"shape {pairs.shape}" if pairs.shape != (num_states, 2) else "some that are not finite"
+        raise InputError(f"coordinates must be x and y for all {num_states} states, got {what}. Give a pair each.")
+    return pairs
+
+
 def check_grid(grid: Any, num_states: int, num_actions: int) -> None:
     """Refuse a drawing that does not fit the states and actions."""
     if grid is None:

@@ -146,16 +146,6 @@ def _labels(table: TomlTable) -> tuple[str, ...] | None:
     return tuple(labels)
 
 
-def state_index(name: object, mdp: FiniteMDP) -> int:
-    """Return the state that a label or a number means."""
-    if isinstance(name, str) and mdp.state_labels and name in mdp.state_labels:
-        return mdp.state_labels.index(name)
-    if isinstance(name, int) and not isinstance(name, bool) and 0 <= name < mdp.num_states:
-        return name
-    known = f"or one of {', '.join(mdp.state_labels[:8])} ..." if mdp.state_labels else "(states have no labels here)"
-    raise InputError(f"a state must be a number in 0..{mdp.num_states - 1} {known}, got {name!r}. Name one of these.")
-
-
 def state_mask(value: Any, mdp: FiniteMDP, what: str) -> BoolArray:
     """Return `[S]` which states a list of names or numbers means; "all" and "reachable" are words for many."""
     if value == "all":
@@ -167,7 +157,7 @@ def state_mask(value: Any, mdp: FiniteMDP, what: str) -> BoolArray:
             f'{what} must be a list of states, "all" or "reachable", got {value!r}. Example: {what} = [0, 3]'
         )
     mask = np.zeros(mdp.num_states, dtype=bool)
-    mask[[state_index(name, mdp) for name in value]] = True
+    mask[[mdp.state_names.index(name) for name in value]] = True
     return mask
 
 
@@ -175,14 +165,11 @@ def initial_distribution(value: Any, mdp: FiniteMDP) -> FloatArray:
     """Return `[S]` chances: of a list of states, equally likely, or of a table {state = chance}."""
     chances = np.zeros(mdp.num_states)
     if isinstance(value, list) and value:
-        chances[[state_index(name, mdp) for name in value]] = 1.0
+        chances[[mdp.state_names.index(name) for name in value]] = 1.0
         return np.asarray(chances / chances.sum())
     if isinstance(value, dict) and value:
         for name, chance in value.items():
-            is_number = name.isdigit() and not (mdp.state_labels and name in mdp.state_labels)
-            chances[state_index(int(name) if is_number else name, mdp)] = real_number(
-                chance, f"the chance of initial state {name}"
-            )
+            chances[mdp.state_names.index(name)] = real_number(chance, f"the chance of initial state {name}")
         return chances
     raise InputError(
         f"initial must be a list of states or a table of chances, got {value!r}. "

@@ -168,27 +168,6 @@ def undo(
     change(file, "undo", what, as_json, f"Answer {answer} no longer counts.")
 
 
-def parse_state(mdp: "FiniteMDP", text: str) -> int:
-    """Return the state that a label or a number means."""
-    return _index(text, mdp.state_labels, mdp.num_states, "a state")
-
-
-def parse_action(mdp: "FiniteMDP", text: str) -> int:
-    """Return the action that a label or a number means."""
-    return _index(text, mdp.action_labels, mdp.num_actions, "an action")
-
-
-def _index(text: str, labels: tuple[str, ...] | None, size: int, what: str) -> int:
-    if labels and text in labels:
-        return labels.index(text)
-    if text.isdecimal() and int(text) < size:
-        return int(text)
-    from journeyman.checks import suggestion
-
-    hint = suggestion(text, labels[:20]) if labels else f"Example: {size - 1}."
-    raise InputError(f"{what} must be a label or a number in 0..{size - 1}, got {text!r}. {hint}")
-
-
 def parse_demonstration(
     mdp: "FiniteMDP", texts: Sequence[str], final: str | None, ended: str | None
 ) -> "Demonstration":
@@ -201,10 +180,10 @@ def parse_demonstration(
         state, separator, action = text.rpartition(":")
         if not separator:
             raise InputError(f"a step must be written as STATE:ACTION, got {text!r}. Example: home:right or 0:2")
-        steps.append((parse_state(mdp, state), parse_action(mdp, action)))
+        steps.append((mdp.state_names.index(state), mdp.action_names.index(action)))
     if not steps:
         raise InputError("a demonstration must have at least one step, got none. Example: home:right lane:up")
-    final_state = None if final is None else parse_state(mdp, final)
+    final_state = None if final is None else mdp.state_names.index(final)
     if ended is None:
         is_annotation = len(steps) == 1 and final_state is None
         is_over = final_state is not None and bool(mdp.terminal[final_state])
@@ -222,5 +201,5 @@ def parse_answer(
 
     is_plain = query.kind == "state" and len(texts) == 1 and final is None and ended is None
     if is_plain and not (":" in texts[0] and texts[0] not in (mdp.action_labels or ())):
-        return Demonstration.annotation(query.state, parse_action(mdp, texts[0]))
+        return Demonstration.annotation(query.state, mdp.action_names.index(texts[0]))
     return parse_demonstration(mdp, texts, final, ended)
