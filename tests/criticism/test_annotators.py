@@ -17,16 +17,9 @@ from journeyman import (
     Problem,
     SimulatedExpert,
 )
-from journeyman.criticism.annotators import (
-    _name_odd,
-    _partly_pooled,
-    compare_annotators,
-    dirichlet_evidences,
-    misfit,
-    rank_among_alike,
-    simulate_counts,
-)
-from journeyman.criticism.comparison import dirichlet_evidence
+from journeyman.criticism.annotators import _name_odd, _partly_pooled, compare_annotators
+from journeyman.criticism.misfit import misfit, rank_among_alike, simulate_counts
+from journeyman.criticism.prediction import dirichlet_evidence
 from journeyman.errors import InputError
 from journeyman.inference import infer
 
@@ -140,11 +133,23 @@ def test_episodes_end_by_chance_and_in_terminal_states():
     assert counts[:, 1].sum() == pytest.approx(8000 * (0.5 + 0.125), rel=0.05)
 
 
+def one_by_one(counts, prior) -> float:
+    """Log chance of actions that come one after the other, each with the chance (n + prior) / total so far."""
+    total = 0.0
+    for own, weights in zip(counts, prior, strict=True):
+        urn = weights.copy()
+        for action in np.repeat(np.arange(len(own)), own):
+            total += np.log(urn[action] / urn.sum())
+            urn[action] += 1.0
+    return total
+
+
 def test_evidences_of_many_are_those_of_each():
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 9, (6, 15, 3)) * MAZE.available
-    found = dirichlet_evidences(counts.astype(float), MAZE.available)
-    each = [dirichlet_evidence(one.astype(float), MAZE.available.astype(float)) for one in counts]
+    prior = MAZE.available.astype(float)
+    found = dirichlet_evidence(counts.astype(float), prior)
+    each = [one_by_one(one, prior) for one in counts]
     assert found == pytest.approx(each, abs=1e-9)
 
 

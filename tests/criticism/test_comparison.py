@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from journeyman import Boltzmann, Demonstration, Discrete, FiniteMDP, LinearFeatures, Normal, PerState, Problem
-from journeyman.criticism.comparison import CHANCE, EMPIRICAL, compare_models, dirichlet_evidence
+from journeyman.criticism.comparison import CHANCE, EMPIRICAL, compare_models
+from journeyman.criticism.prediction import dirichlet_evidence
 from journeyman.criticism.variants import Variant, model_variants, varied
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import Beta, LogNormal, SimulatedExpert

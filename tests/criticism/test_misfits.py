@@ -11,13 +11,13 @@ from journeyman.apprentice import certify
 from journeyman.criticism import criticise
 from journeyman.criticism.contradictions import alike_actions, chance_of_second, contradictions_in
 from journeyman.criticism.predictive import predictive_frequencies
-from journeyman.criticism.rivals import is_homogeneous, rescaled, variants_of, widened
+from journeyman.criticism.rivals import is_homogeneous, rescaled, rival_models
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.experts import Boltzmann
 from journeyman.inference import infer
 from journeyman.learner import ActiveLearner
-from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
+from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform, widened
 from journeyman.worlds import make_world
 
 
@@ -158,9 +158,9 @@ def test_a_wider_prior_has_the_same_centre(prior):
 
 
 def test_variants_are_tried_near_ones_first():
-    labels = [(variant.label, variant.nearer) for variant in variants_of(ring_problem(beta=4.0))]
+    labels = [(variant.label, variant.nearer) for variant in rival_models(ring_problem(beta=4.0))]
     assert labels == [("beta = 2", ""), ("beta = 8", ""), ("beta = 1", "beta = 2"), ("beta = 32", "beta = 8")]
-    jail = variants_of(make_world("jail", 0).problem)
+    jail = rival_models(make_world("jail", 0).problem)
     assert {variant.rival.kind for variant in jail} == {"rationality", "prior"}
 
 

@@ -15,12 +15,13 @@ from journeyman.apprentice.effective_size import SampleSet, effective_size_of, s
 from journeyman.apprentice.regret import failures_of
 from journeyman.apprentice.verdict import Claim
 from journeyman.criticism import Criticism
-from journeyman.criticism.rivals import FACTORS, posterior_under, widened, width_words
+from journeyman.criticism.rivals import FACTORS, posterior_under, width_words
 from journeyman.experts import ExpertModel, as_expert_model
 from journeyman.inference.likelihood import log_likelihoods
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.weights import normalised
 from journeyman.problem import Problem
+from journeyman.rewards import widened
 from journeyman.types import AnyArray, BoolArray
 
 MIN_RELIABLE_SIZE = 20.0  # effective samples below which a chance says nothing

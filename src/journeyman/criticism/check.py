@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 from journeyman.criticism.contradictions import Contradiction, contradictions_in
 from journeyman.criticism.policies import counts_by_place
 from journeyman.criticism.predictive import Deviation, largest_deviations
-from journeyman.criticism.rivals import Passes, beliefs_under, passes_over, variants_of
+from journeyman.criticism.rivals import Passes, beliefs_under, passes_over, rival_models
 from journeyman.criticism.surprise import Rival, SampleGains, answers_in_order, sample_gains, steps_of_counts
 from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InferenceError, InputError
@@ -314,7 +314,7 @@ def _run_rivals(
     started = np.zeros(0, dtype=np.int64) if begins is None else begins
     passes = passes_over(problem, steps, started, seed=seed, num_threads=num_threads)
     report(0.4)
-    found, variants = [], variants_of(problem)
+    found, variants = [], rival_models(problem)
     if begins is not None:
         found.append(RivalGain(*CHANGE, passes.log_gain, float(LOG_SHARES["change"])))
     beliefs = beliefs_under(problem, counts, variants, passes.log_evidence, seed=seed + 2, num_threads=num_threads)

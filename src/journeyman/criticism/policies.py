@@ -42,9 +42,3 @@ def place_name(problem: Problem, place: int) -> str:
 def counts_by_place(counts: AnyArray) -> AnyArray:
     """Return counts `[S, A]` or `[G, S, A]` as `[G * S, A]`; a view."""
     return counts.reshape(-1, counts.shape[-1])
-
-
-def spread_samples(posterior: Posterior, num_draws: int) -> IntArray:
-    """Return `num_draws` evenly spaced draws from the samples, by number: nothing is random."""
-    spaced = (np.arange(num_draws) + 0.5) / num_draws
-    return np.minimum(np.searchsorted(np.cumsum(posterior.weights), spaced), posterior.num_samples - 1)

@@ -28,7 +28,7 @@ from journeyman.inference import smc
 from journeyman.inference.particles import Particles
 from journeyman.inference.posterior import Posterior
 from journeyman.problem import Problem
-from journeyman.rewards import MultivariateNormal, Normal, Prior, Uniform
+from journeyman.rewards import MultivariateNormal, Normal, Uniform, widened
 from journeyman.types import FloatArray, IntArray
 
 NUM_PARTICLES = 300
@@ -39,7 +39,7 @@ FACTORS = (0.5, 2.0)  # of beta, or of the width of the prior: of these certific
 FURTHER = {0.5: 0.25, 2.0: 8.0}  # tried only where the nearer factor foretells better than the model
 
 
-class Variant(NamedTuple):
+class RivalModel(NamedTuple):
     """The model with something else in it.
 
     label: what, in words ("beta = 2"); rival: the same as a rival; problem: that it makes; nearer: label of the variant
@@ -211,21 +211,21 @@ class _Pass:
         return self.at[end].log_evidence
 
 
-def variants_of(problem: Problem) -> tuple[Variant, ...]:
+def rival_models(problem: Problem) -> tuple[RivalModel, ...]:
     """Return the model with other betas (or what a sceptic would try of its expert), and other widths of the prior.
 
     Where the one is the other, since beta times reward is all that counts, it is here once, as a beta.
     """
-    found: list[Variant] = []
+    found: list[RivalModel] = []
     if has_fixed_beta(problem.expert):
         for factor, nearer in _factors():
             label = beta_words(problem, factor)
             varied = replace(problem, expert=_with_beta(problem, factor))
             needed = "" if nearer is None else beta_words(problem, nearer)
-            found.append(Variant(label, Rival("rationality", f"with {label}"), varied, needed))
+            found.append(RivalModel(label, Rival("rationality", f"with {label}"), varied, needed))
     else:
         for label, expert in problem.expert.variants():
-            found.append(Variant(label, Rival("rationality", f"with {label}"), replace(problem, expert=expert)))
+            found.append(RivalModel(label, Rival("rationality", f"with {label}"), replace(problem, expert=expert)))
     if is_homogeneous(problem):
         return tuple(found)
     for factor, nearer in _factors():
@@ -233,7 +233,7 @@ def variants_of(problem: Problem) -> tuple[Variant, ...]:
         if prior is not None:
             rival = Rival("prior", f"whose rewards come from {width_words(factor)}")
             needed = "" if nearer is None else width_words(nearer)
-            found.append(Variant(width_words(factor), rival, replace(problem, prior=prior), needed))
+            found.append(RivalModel(width_words(factor), rival, replace(problem, prior=prior), needed))
     return tuple(found)
 
 
@@ -262,18 +262,6 @@ def width_words(factor: float) -> str:
     """Return a prior of another width in words."""
     times = {0.5: "half as wide", 0.25: "a quarter as wide", 2.0: "twice as wide"}
     return f"a prior {times.get(factor, f'{factor:g} times as wide')}"
-
-
-def widened(prior: Prior, factor: float) -> Prior | None:
-    """Return a prior `factor` times as wide around the same centre; None if it is not one that can be widened."""
-    if type(prior) is Normal:
-        return replace(prior, std=factor * np.asarray(prior.std))
-    if type(prior) is MultivariateNormal:
-        return MultivariateNormal(prior.mean, factor**2 * prior.covariance)
-    if type(prior) is Uniform:
-        centre, half = 0.5 * (np.asarray(prior.low) + np.asarray(prior.high)), 0.5 * factor * prior.width
-        return Uniform(prior.num_parameters, centre - half, centre + half)
-    return None
 
 
 def is_homogeneous(problem: Problem) -> bool:
@@ -313,7 +301,7 @@ def rescaled(posterior: Posterior, problem: Problem, factor: float) -> Posterior
 def beliefs_under(
     problem: Problem,
     counts: IntArray,
-    variants: Iterable[Variant],
+    variants: Iterable[RivalModel],
     log_evidence: float,
     *,
     seed: int,

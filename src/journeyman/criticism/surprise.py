@@ -22,14 +22,15 @@ urn forgets). An average of rivals is a rival.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
-from journeyman.criticism.policies import available_in, log_policies, spread_samples
+from journeyman.criticism.policies import available_in, log_policies
 from journeyman.inference.posterior import Posterior
+from journeyman.inference.weights import spread_draws
 from journeyman.types import AnyArray, FloatArray, IntArray
 from journeyman.wording import percent
 
@@ -42,7 +43,6 @@ POWERS = (0.0, 0.5, 2.0)  # of the policy: less and more rational experts
 LAPSES = ((1.0, 0.1), (2.0, 0.2))  # power of the policy, chance of an action at random
 HABITS = (2.0, 16.0)  # answers that the policy of the sample is worth at the start
 DRIFT = 0.9  # part of an urn that is left after each further answer in its state
-SHARED = ("counts", "annotator_counts", "weights", "groups")  # arrays that are not for each sample, or change with them
 
 Foretell = Callable[[FloatArray, AnyArray, FloatArray], FloatArray]
 
@@ -150,11 +150,7 @@ def sample_gains(posterior: Posterior, answers: Answers) -> SampleGains:
 
 def thinned(posterior: Posterior, num_draws: int) -> Posterior:
     """Return evenly spaced draws from the samples, equally weighted, with all that is known of each."""
-    chosen = spread_samples(posterior, num_draws)
-    known = {item.name: getattr(posterior, item.name) for item in fields(posterior) if item.name not in SHARED}
-    arrays: dict[str, Any] = {n: value[chosen] for n, value in known.items() if isinstance(value, np.ndarray)}
-    weights = np.full(num_draws, 1.0 / num_draws)
-    return replace(posterior, **arrays, weights=weights, chains=None, sample_stats={}, groups=None)
+    return posterior.at(spread_draws(posterior.weights, num_draws))
 
 
 def _sums(log_ratios: FloatArray, times: IntArray) -> FloatArray:

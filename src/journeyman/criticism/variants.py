@@ -18,7 +18,7 @@ from journeyman.experts import Beta, Boltzmann, LogNormal
 from journeyman.experts.priors import ParameterPrior
 from journeyman.memory import Memory, last_action, visited
 from journeyman.problem import Problem
-from journeyman.rewards import MultivariateNormal, Normal, PerState, PerStateAction, Prior, RewardModel, Uniform
+from journeyman.rewards import Normal, PerState, PerStateAction, Prior, RewardModel, Uniform, widened
 
 BETA_SIGMA = 0.7  # of an unknown beta: within a factor of 4 of its median, with chance 0.95
 USUAL_LAPSE = Beta(1.0, 9.0)
@@ -128,14 +128,7 @@ def spread_prior(prior: Prior, size: int) -> Prior:
 def _prior_scale(variant: Variant, value: Any) -> tuple[str, Variant]:
     factor = positive(_number(value, "prior_scale"), "prior_scale", "It multiplies the sd: 2 is twice as wide.")
     prior = variant.problem.prior
-    wider: Prior | None = None
-    if isinstance(prior, Normal):
-        wider = replace(prior, std=np.asarray(prior.std) * factor)
-    elif isinstance(prior, Uniform):
-        middle, half = (np.add(prior.low, prior.high) / 2, np.subtract(prior.high, prior.low) / 2)
-        wider = replace(prior, low=middle - factor * half, high=middle + factor * half)
-    elif isinstance(prior, MultivariateNormal):
-        wider = MultivariateNormal(prior.mean, prior.covariance * factor**2)
+    wider = widened(prior, factor)
     if wider is None:
         raise UnsupportedError(
             f"to vary its scale the prior must be Normal, Uniform or MultivariateNormal, got {type(prior).__name__}. "

@@ -140,6 +140,15 @@ def assign(target, source):
 
 
 @helper
+def start_from(work, policy, values):
+    """Let `work` start from a policy and values, with nothing else that it may remember of another point."""
+    assign(work.pi, policy)
+    assign(work.V, values)
+    work.y[:] = 0.0
+    work.num_updates[0] = -1
+
+
+@helper
 def scaled_gaps(model, data, work, V):
     """Set work.q `[A * K]` to beta (Q(s, a) - max_b Q(s, b)) at the states with data, minus infinity if a is missing.
 
@@ -568,17 +577,9 @@ def solve_adjoint_sparse(model, work):
 
 
 @helper
-def set_likelihood_slopes(model, data, work):
-    """Return the log likelihood at work.V; set work.g and work.g_reward, its slopes in V and the reward.
-
-    Everything that the actions of a state share cancels.
-    """
+def add_slopes(model, data, work):
+    """Add the slopes in Q of `data`, which are in work.q, to work.g and work.g_reward."""
     num_actions, num_known = model.available.shape[1], data.states.size
-    work.g[:] = 0.0
-    work.g_reward[:] = 0.0
-    scaled_gaps(model, data, work, work.V)
-    log_likelihood = log_likelihood_of_gaps(model, data, work)
-    gaps_to_slopes(model, data, work)
     for a in range(num_actions):
         for i in range(num_known):
             add_extra(model, data.states[i], a, work.q[a * num_known + i], work.g)
@@ -588,6 +589,20 @@ def set_likelihood_slopes(model, data, work):
                 s = data.states[i]
                 if model.available[s, a]:
                     work.g_reward[s * num_actions + a] += work.q[a * num_known + i]
+
+
+@helper
+def set_likelihood_slopes(model, data, work):
+    """Return the log likelihood at work.V; set work.g and work.g_reward, its slopes in V and the reward.
+
+    Everything that the actions of a state share cancels.
+    """
+    work.g[:] = 0.0
+    work.g_reward[:] = 0.0
+    scaled_gaps(model, data, work, work.V)
+    log_likelihood = log_likelihood_of_gaps(model, data, work)
+    gaps_to_slopes(model, data, work)
+    add_slopes(model, data, work)
     return log_likelihood
 
 
@@ -799,10 +814,7 @@ def move_chains(
     V, pi = np.empty(values.shape[1]), np.empty(values.shape[1], dtype=np.int64)
     for c in range(num_chains):
         assign(z, positions[c])
-        assign(work.pi, policies[c])
-        assign(work.V, values[c])
-        work.y[:] = 0.0
-        work.num_updates[0] = -1
+        start_from(work, policies[c], values[c])
         log_density = gradient_fn(model, data, work, z, gradient)
         assign(V, work.V)
         assign(pi, work.pi)
@@ -820,10 +832,7 @@ def move_chains(
                 assign(V, work.V)
                 assign(pi, work.pi)
             elif chance == 0.0:  # what work holds may not be numbers
-                assign(work.pi, pi)
-                assign(work.V, V)
-                work.y[:] = 0.0
-                work.num_updates[0] = -1
+                start_from(work, pi, V)
             assign(kept_positions[c, m], z)
             assign(kept_values[c, m], V)
             assign(kept_policies[c, m], pi)
@@ -843,10 +852,7 @@ def log_likelihoods(model, data, work, positions, values, out):
 def evaluate_many(gradient_fn, model, data, work, positions, log_densities, gradients, values, policies):
     """Log density, gradient, V and pi at each of `positions` `[N, D]`; each starts from its values and policies."""
     for i in range(positions.shape[0]):
-        assign(work.pi, policies[i])
-        assign(work.V, values[i])
-        work.y[:] = 0.0
-        work.num_updates[0] = -1
+        start_from(work, policies[i], values[i])
         log_densities[i] = gradient_fn(model, data, work, positions[i], gradients[i])
         assign(values[i], work.V)
         assign(policies[i], work.pi)
@@ -975,10 +981,7 @@ def hmc_chain(
             assign(values, work.V)
             assign(policy, work.pi)
         elif is_diverging:  # what work holds may not be numbers
-            assign(work.pi, policy)
-            assign(work.V, values)
-            work.y[:] = 0.0
-            work.num_updates[0] = -1
+            start_from(work, policy, values)
         assign(kept[i], z)
         stats[i, 0] = log_density
         stats[i, 1] = acceptance

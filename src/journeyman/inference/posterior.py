@@ -161,15 +161,18 @@ class Posterior:
 
     def credible_intervals(self, level: float = 0.95) -> FloatArray:
         """Return central intervals `[D, 2]` of the parameters, by weighted quantiles, of posterior chance `level`."""
+        return self.intervals(self.theta, level)
+
+    def intervals(self, values: FloatArray, level: float = 0.95) -> FloatArray:
+        """Return central intervals `[N, 2]` of numbers `[M, N]` that each sample has, as `credible_intervals`."""
         level = share(level, "level", "The default is 0.95.")
         tails = ((1.0 - level) / 2.0, (1.0 + level) / 2.0)
-        return np.stack([weighted_quantile(self.theta, self.weights, tail) for tail in tails], axis=1)
+        return np.stack([weighted_quantile(values, self.weights, tail) for tail in tails], axis=1)
 
     def expert_knowledge(self, level: float = 0.95) -> dict[str, tuple[float, float, float]]:
         """Return mean and central interval of each parameter of the expert that is not known, by name."""
-        tails = ((1.0 - share(level, "level", "The default is 0.95.")) / 2.0, (1.0 + level) / 2.0)
         mean = self.weights @ self.expert_parameters
-        low, high = (weighted_quantile(self.expert_parameters, self.weights, tail) for tail in tails)
+        low, high = self.intervals(self.expert_parameters, level).T
         names = self.problem.expert_space.names
         return {name: (float(mean[i]), float(low[i]), float(high[i])) for i, name in enumerate(names)}
 
@@ -304,17 +307,17 @@ class Posterior:
 
     def resample(self, rng: np.random.Generator, size: int) -> "Posterior":
         """Return `size` equally weighted samples, drawn systematically; `groups` says where they come from."""
-        chosen = systematic_resample(rng, self.weights, size)
-        return Posterior(
-            problem=self.problem,
-            counts=self.answers,
+        return self.at(systematic_resample(rng, self.weights, size))
+
+    def at(self, chosen: IntArray) -> "Posterior":
+        """Return some of the samples, by number, equally weighted, with all that is known of each."""
+        return replace(
+            self,
             theta=self.theta[chosen],
-            weights=np.full(size, 1.0 / size),
+            weights=np.full(len(chosen), 1.0 / len(chosen)),
             values=self.values[chosen],
-            method=self.method,
-            diagnostics=self.diagnostics,
-            log_evidence=self.log_evidence,
-            log_evidence_error=self.log_evidence_error,
+            chains=None,
+            sample_stats={},
             groups=None if self.origins is None else self.origins[chosen],
             expert_parameters=self.expert_parameters[chosen],
             expert_values=None if self.expert_values is None else self.expert_values[chosen],

@@ -25,6 +25,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from journeyman.inference.likelihood import log_policies, no_parameters
+from journeyman.inference.weights import spread_draws
 from journeyman.problem import Problem
 from journeyman.types import AnyArray, FloatArray
 
@@ -99,8 +100,7 @@ def surprise_of(
     if states.size == 0:
         return Surprise(0, 0.0, 0.0)
     parameters = no_parameters(len(theta)) if parameters is None else parameters
-    spaced = (np.arange(NUM_DRAWS) + 0.5) / NUM_DRAWS
-    chosen = np.minimum(np.searchsorted(np.cumsum(weights), spaced), len(weights) - 1)
+    chosen = spread_draws(weights, NUM_DRAWS)
     parts = []
     for group in np.unique(groups).tolist():
         own = values[chosen].reshape(len(chosen), -1, problem.mdp.num_states)

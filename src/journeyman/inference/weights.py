@@ -56,6 +56,12 @@ def systematic_resample(rng: np.random.Generator, weights: FloatArray, size: int
     return np.minimum(np.searchsorted(cumulative / cumulative[-1], positions, side="right"), len(weights) - 1)
 
 
+def spread_draws(weights: FloatArray, size: int) -> IntArray:
+    """Return `size` indices, evenly spaced among samples with these weights, which sum to one: nothing is random."""
+    spaced = (np.arange(size) + 0.5) / size
+    return np.minimum(np.searchsorted(np.cumsum(weights), spaced), len(weights) - 1)
+
+
 def widest_direction(positions: FloatArray, weights: FloatArray, scales: FloatArray) -> tuple[FloatArray, float]:
     """Return the unit direction `[D]` of largest variance of weighted points in units of `scales`, and that variance.
 

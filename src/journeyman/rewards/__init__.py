@@ -1,7 +1,7 @@
 """Reward models and priors over their parameters."""
 
 from journeyman.registry import Registry
-from journeyman.rewards.continuous import MultivariateNormal, Normal, Uniform
+from journeyman.rewards.continuous import MultivariateNormal, Normal, Uniform, widened
 from journeyman.rewards.discrete import Discrete
 from journeyman.rewards.models import LinearFeatures, PerState, PerStateAction, RewardModel, Size
 from journeyman.rewards.priors import (
@@ -39,4 +39,5 @@ __all__ = [
     "Uniform",
     "continuous",
     "has_atoms",
+    "widened",
 ]

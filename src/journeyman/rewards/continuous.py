@@ -1,7 +1,7 @@
 """The continuous priors that the package brings: Normal, Uniform, MultivariateNormal."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from journeyman.rewards.priors import (
     LOG_2PI,
     AffineMap,
     ContinuousPrior,
+    Prior,
     checked_parameters,
     checked_size,
     checked_vector,
@@ -271,6 +272,18 @@ class MultivariateNormal(ContinuousPrior):
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """Return the prior of a record."""
         return cls(record["mean"], record["covariance"])
+
+
+def widened(prior: Prior, factor: float) -> Prior | None:
+    """Return a prior `factor` times as wide around the same centre; None if it is not one that can be widened."""
+    if type(prior) is Normal:
+        return replace(prior, std=factor * np.asarray(prior.std))
+    if type(prior) is MultivariateNormal:
+        return MultivariateNormal(prior.mean, factor**2 * prior.covariance)
+    if type(prior) is Uniform:
+        centre, half = 0.5 * (np.asarray(prior.low) + np.asarray(prior.high)), 0.5 * factor * prior.width
+        return Uniform(prior.num_parameters, centre - half, centre + half)
+    return None
 
 
 def _span(values: FloatArray) -> str:

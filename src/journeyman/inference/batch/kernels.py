@@ -18,11 +18,9 @@ import numpy as np
 from numba import njit
 
 from journeyman.compiling import CACHE
-from journeyman.inference.kernels import FAST, INLINED, assign
+from journeyman.inference.kernels import assign, helper, start_from
 
 MAX_ENERGY_CHANGE = 1000.0  # above it a trajectory has diverged
-
-helper = njit(cache=CACHE, nogil=True, fastmath=FAST, **INLINED)
 
 
 class Gaussian(NamedTuple):
@@ -160,10 +158,7 @@ def move_bridge(
     V, pi = np.empty(values.shape[1]), np.empty(values.shape[1], dtype=np.int64)
     for c in range(num_chains):
         assign(z, positions[c])
-        assign(work.pi, policies[c])
-        assign(work.V, values[c])
-        work.y[:] = 0.0
-        work.num_updates[0] = -1
+        start_from(work, policies[c], values[c])
         log_p = gradient_fn(model, data, work, z, gradient)
         assign(V, work.V)
         assign(pi, work.pi)
@@ -194,10 +189,7 @@ def move_bridge(
                 assign(V, work.V)
                 assign(pi, work.pi)
             elif chance == 0.0:  # what work holds may not be numbers
-                assign(work.pi, pi)
-                assign(work.V, V)
-                work.y[:] = 0.0
-                work.num_updates[0] = -1
+                start_from(work, pi, V)
             assign(kept_positions[c, m], z)
             assign(kept_values[c, m], V)
             assign(kept_policies[c, m], pi)

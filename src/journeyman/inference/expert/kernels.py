@@ -27,7 +27,7 @@ from journeyman.inference.kernels import (
     Data,
     Model,
     Work,
-    add_extra,
+    add_slopes,
     exponentials,
     follow_policy,
     helper,
@@ -199,21 +199,6 @@ def set_group_slopes(model, data, work, g):
     work.slopes[g, 1] = by_lapse
 
 
-@helper
-def add_group_slopes(model, data, work):
-    """Add the slopes in Q of one annotator's data to work.g and work.g_reward."""
-    num_actions, num_known = model.available.shape[1], data.states.size
-    for a in range(num_actions):
-        for i in range(num_known):
-            add_extra(model, data.states[i], a, work.q[a * num_known + i], work.g)
-    if not model.is_state_only:
-        for a in range(num_actions):
-            for i in range(num_known):
-                s = data.states[i]
-                if model.available[s, a]:
-                    work.g_reward[s * num_actions + a] += work.q[a * num_known + i]
-
-
 @holder
 def data_of_group(data, g):
     """Return the data of one annotator."""
@@ -232,7 +217,7 @@ def set_expert_slopes(model, data, work):
         set_gaps(model, own, work, work.parameters[g, 0], work.V)
         log_likelihood += group_log_likelihood(model, own, work, work.parameters[g, 1])
         set_group_slopes(model, own, work, g)
-        add_group_slopes(model, own, work)
+        add_slopes(model, own, work)
     return log_likelihood
 
 
@@ -326,7 +311,7 @@ def soft_gradient(model, data, work, z, gradient):
         log_likelihood += group_log_likelihood(model, own, work, work.parameters[g, 1])
         set_group_slopes(model, own, work, g)
         work.g[:] = 0.0
-        add_group_slopes(model, own, work)
+        add_slopes(model, own, work)
         eliminate(
             model.row_indptr, model.row_next, model.row_probabilities, model.discount, work.policy, work.elimination
         )

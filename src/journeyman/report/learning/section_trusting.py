@@ -156,8 +156,9 @@ def problem_facts(summary: LearningSummary) -> list[tuple[str, object]]:
         ("prior of each parameter", problem.prior.describe()),
         ("expert", problem.expert.assumption()),
         *(
-            (name, f"{mean:.3g} after the answers, with a chance of 95 % between {low:.3g} and {high:.3g}")
-            for name, (mean, low, high) in summary.posterior.expert_knowledge().items()
+            (one.name, f"{one.mean:.3g} after the answers, with a chance of 95 % between {low:.3g} and {high:.3g}")
+            for one in summary.expert
+            for low, high in [one.interval]
         ),
         ("may be asked about", f"{int(problem.queryable.sum())} states"),
     ]

@@ -8,7 +8,7 @@ import numpy as np
 from journeyman.apprentice.epsilon import Share
 from journeyman.apprentice.regret import regret_unit
 from journeyman.checks import share
-from journeyman.inference.posterior import Posterior, weighted_quantile
+from journeyman.inference.posterior import Posterior
 from journeyman.problem import Problem
 from journeyman.types import FloatArray, IntArray
 
@@ -106,30 +106,18 @@ def parameter_knowledge(posterior: Posterior, level: float = LEVEL) -> Parameter
         prior_std=before,
         remaining=remaining,
         shares=posterior.mean(scaled),
-        share_intervals=_intervals(posterior, scaled, level),
+        share_intervals=posterior.intervals(scaled, level),
         level=level,
     )
-
-
-def _intervals(posterior: Posterior, values: FloatArray, level: float) -> FloatArray:
-    """Return central intervals `[N, 2]` of values `[M, N]`."""
-    tails = ((1.0 - level) / 2.0, (1.0 + level) / 2.0)
-    return np.stack([weighted_quantile(values, posterior.weights, tail) for tail in tails], axis=1)
 
 
 def expert_knowledge(posterior: Posterior, level: float = LEVEL) -> tuple[ExpertKnowledge, ...]:
     """Return what is known about the expert's parameters; none where the model of the expert has no unknown ones."""
     space, values = posterior.problem.expert_space, posterior.expert_parameters
-    if space.size == 0:
-        return ()
-    mean, intervals = posterior.mean(values), _intervals(posterior, values, level)
-    std = np.sqrt(posterior.mean((values - mean) ** 2))
-    before = [space.maps[i % len(space.maps)].prior.interval(level) for i in range(space.size)]
+    std = np.sqrt(posterior.mean((values - posterior.mean(values)) ** 2))
     return tuple(
-        ExpertKnowledge(
-            name, float(mean[i]), float(std[i]), (float(intervals[i, 0]), float(intervals[i, 1])), before[i]
-        )
-        for i, name in enumerate(space.names)
+        ExpertKnowledge(name, mean, float(std[i]), (low, high), space.maps[i % len(space.maps)].prior.interval(level))
+        for i, (name, (mean, low, high)) in enumerate(posterior.expert_knowledge(level).items())
     )
 
 
@@ -158,7 +146,7 @@ def reward_intervals(posterior: Posterior, level: float = LEVEL) -> RewardInterv
         actions=actions,
         mean=mean,
         std=np.sqrt(posterior.mean((rewards - mean) ** 2)),
-        intervals=_intervals(posterior, rewards, level),
+        intervals=posterior.intervals(rewards, level),
         level=level,
     )
 
