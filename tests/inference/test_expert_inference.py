@@ -13,7 +13,7 @@ from scipy.special import logsumexp, ndtri
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import UnsupportedError
 from journeyman.experts import Beta, Boltzmann, ExpertSpace, LogNormal, SimulatedExpert
-from journeyman.inference import INFERENCE, infer, smc
+from journeyman.inference import INFERENCE, infer, particles as particles_module, smc
 from journeyman.inference.likelihood import expert_values, log_likelihoods
 from journeyman.inference.posterior import pooled_chains
 from journeyman.mdp import FiniteMDP, solve_batch
@@ -140,6 +140,44 @@ def test_one_answer_after_the_other_gives_what_all_at_once_do(name):
     np.testing.assert_array_equal(later.log_weights, unbroken.log_weights)
     removed = smc.remove(particles, answers[-1], num_threads=1)
     np.testing.assert_array_equal(removed.counts, problem.counts(answers[:-1]))
+
+
+@pytest.mark.parametrize("max_explained", [-1.0, 2.0])
+@pytest.mark.parametrize("name", ["beta and lapse", "soft", "two people"])
+def test_it_does_not_matter_whether_trajectories_hold_the_expert(name, max_explained, monkeypatch):
+    """Never or always held: means over 10 independent runs of 300 particles are those of enumeration."""
+    monkeypatch.setattr(particles_module, "MAX_EXPLAINED", max_explained)
+    problem = made_problem(EXPERTS[name])
+    answers = answers_of(problem)
+    mean, std = moments(infer(problem, answers, "enumerate", num_points=2**13))
+    runs = [moments(infer(problem, answers, seed=seed, num_threads=1, num_particles=300)) for seed in range(10)]
+    means, spreads = (np.array([run[part] for run in runs]) for part in (0, 1))
+    error = means.std(axis=0, ddof=1) / np.sqrt(len(runs))
+    assert (error < 0.1 * std).all()
+    assert (np.abs(means.mean(axis=0) - mean) <= 4.5 * error + 0.02 * std).all()
+    np.testing.assert_allclose(spreads.mean(axis=0), std, rtol=0.1)
+
+
+def test_held_parameters_move_between_trajectories_only(monkeypatch):
+    """Without shifts what is held stays; with them it moves, and steps are longer where beta is smaller."""
+    problem = made_problem(EXPERTS["beta"])
+    answers = answers_of(problem)
+    monkeypatch.setattr(particles_module, "MAX_EXPLAINED", 2.0)
+    particles = smc.update(smc.start(problem, seed=0, num_threads=1, num_particles=300), answers, num_threads=1)
+    target, rng = particles.target.with_counts(particles.counts), np.random.default_rng(0)
+    settled = particles_module.settle(rng, particles, target, particles.log_weights, 30, 1)
+    held = settled.chains._replace(widths=np.zeros(1))
+    moved = particles_module.move(rng, held, settled.step, settled.num_leapfrog, 2)
+    np.testing.assert_array_equal(moved.kept[0][:, -1, 1], held.positions[:, 1])
+    assert (moved.kept[0][:, -1, 0] != held.positions[:, 0]).mean() > 0.5
+    free = particles_module.move(rng, settled.chains, settled.step, settled.num_leapfrog, 2)
+    assert (free.kept[0][:, -1, 1] != held.positions[:, 1]).mean() > 0.5
+    work = settled.chains.target.new_work()
+    for z in (-1.0, 0.0, 1.0):
+        settled.chains.target.log_density_and_gradient(np.array([0.3, z]), work)
+        beta = float(problem.expert_space.natural(np.array([z]))[0])
+        usual = settled.chains.target.model.usual_beta
+        assert work.pace[0] == pytest.approx(np.clip(usual / beta, 0.5, 2.0))
 
 
 def test_soft_posteriors_have_optimal_values_as_well():

@@ -36,8 +36,9 @@ def moves_with(change):
 
     def move_chains(
         gradient_fn, model, data, work, positions, values, policies, momenta, uniforms, scales, stretch, steps,
-        num_steps, kept_positions, kept_values, kept_policies, acceptance,
+        num_steps, shifts, shift_uniforms, kept_positions, kept_values, kept_policies, acceptance,
     ):  # fmt: skip
+        assert shifts.size == shift_uniforms.size == 0
         widen = np.eye(stretch.size) + np.outer(stretch, stretch)
         for c, m in np.ndindex(uniforms.shape):
             if m == 0:

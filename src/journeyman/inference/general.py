@@ -204,6 +204,7 @@ class GeneralTarget:
         steps: FloatArray,
         lengths: IntArray,
         num_threads: int,
+        shifted: Any = None,
     ) -> KeptMoves:
         """Run M chains of P Hamiltonian moves side by side, keeping every state; as `Target.move_chains`."""
         num_chains, num_moves, dimension = momenta.shape

@@ -96,6 +96,7 @@ class Work(NamedTuple):
     num_gradients: Any  # [1]
     powers: Any  # [S * A]
     pending: Any  # [2 P, S] columns, then rows, of rank-1 updates that are not in `inverse` yet
+    pace: Any  # [1] what steps are multiplied by while the expert's parameters are held: 1 where these are known
 
 
 @njit(cache=CACHE, nogil=True, fastmath=False, **INLINED)  # said outright: numba would take it over from the caller
@@ -797,6 +798,8 @@ def move_chains(
     stretch,
     steps,
     num_steps,
+    shifts,
+    shift_uniforms,
     kept_positions,
     kept_values,
     kept_policies,
@@ -807,8 +810,12 @@ def move_chains(
     Each chain starts from its own policy with a fresh inverse, so that nothing depends on what the thread did before.
     momenta `[M, P, D]`, uniforms, steps, num_steps `[M, P]`; sets kept_* `[M, P, ...]` and `acceptance` `[M, P]`, the
     chances of acceptance. A trajectory that diverges or meets a NaN is rejected.
+
+    Trajectories that hold the last E parameters, whose scales are 0, have steps for the pace at their start, and are
+    followed by Metropolis moves of these by shifts `[M, P, R, E]`, one after the other; E is 0 if none are held.
     """  # fmt: skip
     num_chains, num_moves, dimension = momenta.shape
+    num_held, num_shifts = shifts.shape[3], shifts.shape[2] * shifts.shape[3]
     z, gradient = np.empty(dimension), np.empty(dimension)
     z_new, gradient_new = np.empty(dimension), np.empty(dimension)
     V, pi = np.empty(values.shape[1]), np.empty(values.shape[1], dtype=np.int64)
@@ -818,21 +825,33 @@ def move_chains(
         log_density = gradient_fn(model, data, work, z, gradient)
         assign(V, work.V)
         assign(pi, work.pi)
+        pace = work.pace[0]
         for m in range(num_moves):
-            end, energy_change = hmc_trajectory(
-                gradient_fn, model, data, work, z, log_density, gradient, momenta[c, m], scales, stretch, steps[c, m],
-                num_steps[c, m], z_new, gradient_new,
-            )  # fmt: skip
-            chance = math.exp(min(0.0, -energy_change)) if energy_change == energy_change else 0.0
-            acceptance[c, m] = chance
-            if uniforms[c, m] < chance:
-                assign(z, z_new)
-                assign(gradient, gradient_new)
-                log_density = end
-                assign(V, work.V)
-                assign(pi, work.pi)
-            elif chance == 0.0:  # what work holds may not be numbers
-                start_from(work, pi, V)
+            for i in range(num_shifts + 1):
+                if i == 0:
+                    end, energy_change = hmc_trajectory(
+                        gradient_fn, model, data, work, z, log_density, gradient, momenta[c, m], scales, stretch,
+                        steps[c, m] * pace, max(1, round(num_steps[c, m] / pace)), z_new, gradient_new,
+                    )  # fmt: skip
+                    uniform = uniforms[c, m]
+                else:
+                    r, e = divmod(i - 1, num_held)
+                    assign(z_new, z)
+                    z_new[dimension - num_held + e] += shifts[c, m, r, e]
+                    end = gradient_fn(model, data, work, z_new, gradient_new)
+                    energy_change, uniform = log_density - end, shift_uniforms[c, m, r, e]
+                chance = math.exp(min(0.0, -energy_change)) if energy_change == energy_change else 0.0
+                if i == 0:
+                    acceptance[c, m] = chance
+                if uniform < chance:
+                    assign(z, z_new)
+                    assign(gradient, gradient_new)
+                    log_density = end
+                    assign(V, work.V)
+                    assign(pi, work.pi)
+                    pace = work.pace[0]
+                elif chance == 0.0:  # what work holds may not be numbers
+                    start_from(work, pi, V)
             assign(kept_positions[c, m], z)
             assign(kept_values[c, m], V)
             assign(kept_policies[c, m], pi)
@@ -869,12 +888,12 @@ def log_density_gradient_packed(header, ints, floats, next_states, available, z,
     states = ints[header[9] : header[10]]
     model = Model(
         ints[header[3] : header[4]],  # common_indptr
-        next_states[header[37] : header[38]],  # common_next
+        next_states[header[38] : header[39]],  # common_next
         floats[header[14] : header[15]],  # common_weights
         ints[header[4] : header[5]],  # extra_indptr
-        next_states[header[38] : header[39]],  # extra_next
+        next_states[header[39] : header[40]],  # extra_next
         floats[header[15] : header[16]],  # extra_weights
-        next_states[header[39] : header[40]],  # first_next
+        next_states[header[40] : header[41]],  # first_next
         floats[header[16] : header[17]],  # first_weights
         ints[header[5] : header[6]],  # longer_rows
         floats[header[17] : header[18]].reshape(available.shape),  # loops
@@ -912,6 +931,7 @@ def log_density_gradient_packed(header, ints, floats, next_states, available, z,
         ints[header[12] : header[13]],  # num_gradients
         floats[header[34] : header[35]],  # powers
         floats[header[35] : header[36]].reshape((2 * MAX_PENDING, num_states)),  # pending
+        floats[header[36] : header[37]],  # pace
     )
     if header[2] == 1:
         return dense_gradient(model, data, work, z, gradient)

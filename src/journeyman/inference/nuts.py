@@ -72,6 +72,7 @@ FLOAT_FIELDS = (
     ("work", "action_values"),
     ("work", "powers"),
     ("work", "pending"),
+    ("work", "pace"),
 )
 NUM_FLAGS = 3
 NEXT_FIELDS = (("model", "common_next"), ("model", "extra_next"), ("model", "first_next"))

@@ -14,9 +14,10 @@ import numpy as np
 
 from journeyman.checks import one_of, share, whole_number
 from journeyman.errors import InputError
+from journeyman.inference.expert.target import ExpertTarget, effective_betas
 from journeyman.inference.general import GeneralTarget
 from journeyman.inference.surprise import Surprise, surprise_of
-from journeyman.inference.target import Target
+from journeyman.inference.target import Shifts, Target
 from journeyman.inference.weights import (
     log_mean_exp,
     log_mean_variance,
@@ -29,6 +30,9 @@ from journeyman.threads import Ahead
 from journeyman.types import AnyArray, FloatArray
 
 MIN_PARTICLES = 100
+MAX_EXPLAINED = 0.65  # of the variance of an expert's parameter by the reward, where trajectories hold these
+NUM_SHIFTS = 3  # of each of them, after every trajectory
+SHIFT_WIDTH = 2.0  # in standard deviations of what the reward does not explain
 PATHS = ("auto", "prior", "mode")
 
 
@@ -253,9 +257,13 @@ def settle(
         target,
         scales,
         stretch,
+        np.zeros(0),
         num_threads,
         *(array[ancestors] for array in (particles.positions, particles.values, particles.policies)),
     )
+    if isinstance(target, ExpertTarget) and particles.problem.expert_space.size:
+        chains = holding_expert(chains, target)
+    num_held = len(chains.widths)
     first_positions = chains.positions
     step, num_leapfrog = particles.moves.step, particles.moves.num_leapfrog
     start_correlation, num_gradients = 1.0, 0
@@ -267,6 +275,9 @@ def settle(
         is_tuned = abs(acceptance - settings.acceptance) < 0.15
         if is_tuned:
             start_correlation = correlation(first_positions, chains.positions, direction)
+            if num_held:
+                own = _correlations(first_positions[:, -num_held:], chains.positions[:, -num_held:])
+                start_correlation = max(start_correlation, float(own.max()))
             move_correlation = correlation(before, chains.positions, direction)
             num_leapfrog = _adjusted_length(num_leapfrog, move_correlation, settings)
         step = float(coarse(step * np.exp(1.5 * (acceptance - settings.acceptance))))
@@ -274,6 +285,30 @@ def settle(
             break
     num_ancestors = len(np.unique(ancestors))
     return Settled(chains, step, num_leapfrog, direction, start_correlation, num_ancestors, num_gradients)
+
+
+def holding_expert(chains: "MovingChains", target: ExpertTarget) -> "MovingChains":
+    """Return chains whose trajectories hold the expert's parameters, where these hardly depend on the reward.
+
+    How long steps may be depends on beta, so that no length suits all chains. Trajectories that hold beta have steps
+    that suit their own, and between them the expert's parameters move by themselves. How slow that is depends on the
+    part of their variance that the reward explains: the variance that is left is one over the mean square of the slope.
+    """
+    size = target.problem.expert_space.size
+    start = (chains.values, chains.policies)
+    slopes = target.evaluate(chains.positions, start, chains.num_threads).gradient[:, -size:]
+    left = 1.0 / np.maximum((slopes**2).mean(axis=0), 1.0)  # the prior alone has slopes of mean square 1
+    explained = 1.0 - left / np.maximum(chains.positions[:, -size:].var(axis=0), 1e-8)
+    if not explained.max() <= MAX_EXPLAINED:
+        return chains
+    is_held = np.arange(target.dimension) >= target.dimension - size
+    usual = np.exp(np.log(effective_betas(target, chains.positions)).mean())
+    return chains._replace(
+        target=target.with_usual_beta(float(coarse(usual))),
+        scales=np.where(is_held, 0.0, chains.scales),
+        stretch=np.where(is_held, 0.0, chains.stretch),
+        widths=coarse(SHIFT_WIDTH * np.sqrt(left)),
+    )
 
 
 def rejuvenated(
@@ -332,11 +367,15 @@ def _adjusted_length(num_leapfrog: float, move_correlation: float, settings: SMC
 
 
 class MovingChains(NamedTuple):
-    """Where M chains stand: positions `[M, D]`, values and policies `[M, S]`; scales, stretch `[D]` of their moves."""
+    """Where M chains stand: positions `[M, D]`, values and policies `[M, S]`.
+
+    scales, stretch `[D]` are of their trajectories, widths `[E]` of the shifts of what these hold; none if E is 0.
+    """
 
     target: Target | GeneralTarget
     scales: FloatArray
     stretch: FloatArray
+    widths: FloatArray
     num_threads: int
     positions: FloatArray
     values: FloatArray
@@ -364,8 +403,12 @@ def move(rng: np.random.Generator, chains: MovingChains, step: float, num_leapfr
     steps = step * (1.0 + 0.2 * (2.0 * rng.random(shape) - 1.0))
     lengths = np.maximum(1, np.rint(num_leapfrog * (0.7 + 0.6 * rng.random(shape)))).astype(np.int64)
     start = (chains.positions, chains.values, chains.policies)
+    shifted = None
+    if len(chains.widths):
+        more = (*shape, NUM_SHIFTS, len(chains.widths))
+        shifted = Shifts(chains.widths * rng.standard_normal(more), rng.random(more))
     kept, acceptance, num_gradients = chains.target.move_chains(
-        start, momenta, uniforms, chains.scales, chains.stretch, steps, lengths, chains.num_threads
+        start, momenta, uniforms, chains.scales, chains.stretch, steps, lengths, chains.num_threads, shifted
     )
     after = chains._replace(
         positions=kept[0][:, -1].copy(), values=kept[1][:, -1].copy(), policies=kept[2][:, -1].copy()

@@ -8,7 +8,7 @@ of the values (a test holds them to it).
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +49,13 @@ class KeptMoves(NamedTuple):
     kept: tuple[FloatArray, FloatArray, IntArray]
     acceptance: FloatArray
     num_gradients: int
+
+
+class Shifts(NamedTuple):
+    """R moves of each of the last E parameters, which trajectories hold, after each of those: `[M, P, R, E]` each."""
+
+    shifts: FloatArray
+    uniforms: FloatArray
 
 
 class Target:
@@ -104,11 +111,14 @@ class Target:
         other.data = self._grouped(counts, is_change=is_change)
         return other
 
-    def with_precision(self, precision: float) -> "Target":
+    def with_precision(self, precision: float) -> Self:
         """Return the target with the prior N(0, I / precision) instead of N(0, I), and the same data."""
+        return self._with_model(precision=float(precision))
+
+    def _with_model(self, **changes: Any) -> Self:
         other = object.__new__(type(self))
         other.problem, other.data, other.is_dense = self.problem, self.data, self.is_dense
-        other.model = self.model._replace(precision=float(precision))
+        other.model = self.model._replace(**changes)
         return other
 
     def new_work(self) -> Work:
@@ -132,6 +142,7 @@ class Target:
             num_gradients=np.zeros(1, dtype=np.int64),
             powers=np.zeros(num_states * num_actions),
             pending=np.zeros((2 * kernels.MAX_PENDING, num_states)),
+            pace=np.ones(1),
         )
 
     def log_density_and_gradient(self, z: ArrayLike, work: Work | None = None) -> tuple[float, FloatArray]:
@@ -189,6 +200,7 @@ class Target:
         steps: FloatArray,
         lengths: IntArray,
         num_threads: int,
+        shifted: Shifts | None = None,
     ) -> KeptMoves:
         """Run M chains of P Hamiltonian moves, keeping every state.
 
@@ -200,8 +212,12 @@ class Target:
             `[M, P, D]`, and `[M, P]` each: all that is random in the moves.
         scales, stretch
             `[D]` of the parameters, and of one direction more.
+        shifted
+            Moves of what trajectories hold; default none.
         """
         num_chains, num_moves, dimension = momenta.shape
+        if shifted is None:
+            shifted = Shifts(*2 * (np.zeros((num_chains, num_moves, 0, 0)),))
         num_states = start[1].shape[1]
         kept = (
             np.empty((num_chains, num_moves, dimension)),
@@ -216,7 +232,8 @@ class Target:
             work = self.new_work()
             kernels.move_chains(
                 self.gradient_fn, self.model, self.data, work, *(array[at] for array in start), momenta[at],
-                uniforms[at], scales, stretch, steps[at], lengths[at], *(array[at] for array in kept), acceptance[at],
+                uniforms[at], scales, stretch, steps[at], lengths[at], *(array[at] for array in shifted),
+                *(array[at] for array in kept), acceptance[at],
             )  # fmt: skip
             counted[part.start] = work.num_gradients[0]
 

@@ -53,6 +53,7 @@ holder = njit(
     no_cfunc_wrapper=True,
     error_model="numpy",
 )
+SLOWEST, FASTEST = 0.5, 2.0  # paces
 SMALLEST = 1e-300  # chance whose logarithm is still a number
 
 
@@ -79,9 +80,17 @@ ExpertModel = _extended(  # `beta` is 1: each annotator may have another
         "row_probabilities",
         "discount",
         "terminal",
+        "usual_beta",  # that the steps of trajectories are for, or 0 if they are for all
     ),
 )
-ExpertData = _extended("ExpertData", Data, ("group_indptr",))  # [G + 1] where the data of each annotator begin
+ExpertData = _extended(
+    "ExpertData",
+    Data,
+    (
+        "group_indptr",  # [G + 1] where the data of each annotator begin
+        "group_shares",  # [G] parts of all answers
+    ),
+)
 ExpertWork = _extended(
     "ExpertWork",
     Work,
@@ -124,6 +133,17 @@ def set_parameters(model, z, work):
                 work.parameters[g, 0] = math.exp(value)
             else:
                 work.parameters[g, 1] = 1.0 / (1.0 + math.exp(-value))
+
+
+@helper
+def set_pace(model, data, work):
+    """Set work.pace: how much longer than usual steps may be, as the curvature of the likelihood goes with beta^2."""
+    if model.usual_beta == 0.0:
+        return
+    square = 0.0
+    for g in range(model.num_groups):
+        square += data.group_shares[g] * work.parameters[g, 0] ** 2
+    work.pace[0] = min(max(model.usual_beta / math.sqrt(square), SLOWEST), FASTEST)
 
 
 @helper
@@ -243,6 +263,7 @@ def expert_dense_gradient(model, data, work, z, gradient):
     num_rewards = model.num_rewards
     set_reward(model, z[:num_rewards], work)
     set_parameters(model, z, work)
+    set_pace(model, data, work)
     follow_policy(model, work)
     work.num_gradients[0] += 1
     log_likelihood = set_expert_slopes(model, data, work)
@@ -257,6 +278,7 @@ def expert_sparse_gradient(model, data, work, z, gradient):
     num_rewards = model.num_rewards
     set_reward(model, z[:num_rewards], work)
     set_parameters(model, z, work)
+    set_pace(model, data, work)
     has_converged = sweep_values(model, work)
     work.num_gradients[0] += 1
     log_likelihood = set_expert_slopes(model, data, work)
@@ -296,6 +318,7 @@ def soft_gradient(model, data, work, z, gradient):
     num_rewards, num_states = model.num_rewards, model.available.shape[0]
     set_reward(model, z[:num_rewards], work)
     set_parameters(model, z, work)
+    set_pace(model, data, work)
     work.num_gradients[0] += 1
     work.g_reward[:] = 0.0
     reward = work.reward.reshape((num_states, work.reward.size // num_states))

@@ -62,7 +62,10 @@ class ExpertTarget(Target):
 
     def _grouped(self, counts: Any, *, is_change: bool = False) -> Any:
         data, sizes = data_of(self.problem, counts, is_change=is_change)
-        return ExpertData(*data, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+        ends = np.cumsum(sizes)
+        answers = np.array([part.sum() for part in np.split(data.totals, ends[:-1])])
+        shares = answers / answers.sum() if answers.sum() > 0.0 else np.full(len(sizes), 1.0 / len(sizes))
+        return ExpertData(*data, np.concatenate([[0], ends]).astype(np.int64), shares)
 
     def new_work(self) -> Any:
         """Return fresh memory for one thread."""
@@ -83,6 +86,10 @@ class ExpertTarget(Target):
             policy=np.zeros((num_states, num_actions)),
             elimination=self._elimination.fresh() if self.is_soft else None,
         )
+
+    def with_usual_beta(self, beta: float) -> "ExpertTarget":
+        """Return the target whose chains hold beta in their trajectories, in steps that are for this one."""
+        return self._with_model(usual_beta=float(beta))
 
     def log_likelihood(self, positions: FloatArray, values: FloatArray) -> FloatArray:
         """Return the log likelihood `[N]` at points `[N, D + E]` whose values are known: no solving."""
@@ -115,4 +122,15 @@ def expert_model_of(problem: Problem) -> Any:
         row_probabilities=mdp.rows.probabilities,
         discount=float(mdp.discount),
         terminal=mdp.terminal,
+        usual_beta=0.0,
     )
+
+
+def effective_betas(target: ExpertTarget, positions: FloatArray) -> FloatArray:
+    """Return the beta `[N]` that the curvature of the likelihood goes with: the root mean square over annotators."""
+    problem, space, model = target.problem, target.problem.expert_space, target.model
+    if model.beta_index < 0:
+        return np.full(len(positions), model.known_beta)
+    parameters = space.natural(problem.split(positions)[1])
+    betas = parameters[:, model.beta_index :: len(space.maps)]
+    return np.asarray(np.sqrt(betas**2 @ target.data.group_shares))
