@@ -14,7 +14,7 @@ from journeyman.problem_files.rewards import prior_of, reward_model_of
 from journeyman.problem_files.tables import ROOT, TomlTable, read_toml
 from journeyman.registry import OUTSIDE
 
-TABLES = ("transitions", "states", "actions", "reward", "prior", "expert", "grid")
+TABLES = ("transitions", "map", "graph", "states", "actions", "reward", "prior", "expert", "grid")
 KEYS = {
     ROOT: ("discount", *TABLES),
     "states": ("labels", "initial", "terminal", "queryable"),
