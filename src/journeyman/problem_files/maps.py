@@ -229,7 +229,8 @@ def checked_drawing(given: Iterable[str], legend: Legend, name: str, first_line:
         for column, mark in enumerate(line):
             if mark not in legend.known:
                 raise InputError(_unknown_mark(mark, drawing.place(row, column), legend))
-    usual = max({len(line) for line in cleaned}, key=[len(line) for line in cleaned].count)
+    widths = Counter(len(line) for line in cleaned)
+    usual = max(widths, key=lambda width: (widths[width], width))
     for row, line in enumerate(cleaned):
         if len(line) != usual:
             raise InputError(
