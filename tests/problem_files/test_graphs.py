@@ -36,7 +36,7 @@ def load(tmp_path):
 
 
 def ways(mdp):
-    """Return where each available action leads from each node that is not terminal: {node: {action: {next: chance}}}."""
+    """Return where each action leads from each node that is not terminal: {node: {action: {next: chance}}}."""
     found = {}
     for s in np.flatnonzero(~mdp.terminal):
         found[mdp.state_name(s)] = {
