@@ -138,7 +138,8 @@ def test_epsilon_is_measured_by_what_is_at_stake(std, epsilon, is_share, words, 
 
 
 def test_nothing_at_stake_is_said():
-    found = explain(fork_problem(Discrete(np.array([[1.0, 1.0]]))))
+    problem = fork_problem(Normal(2, 0.0, 1.0))
+    found = explain(replace(problem, mdp=replace(problem.mdp, initial=np.eye(3)[1])))  # starts where it ends
     assert found.prior.epsilon_share is None
     assert any("Nothing is at stake" in warning for warning in found.warnings)
     assert "every policy is as good as any other" in dict(explanation_lines(found))["Epsilon"]

@@ -294,8 +294,8 @@ def _neglected(found: Implications, problem: Problem) -> list[str]:
     unsure = {name: (low, high) for name, low, high in found.parameters if low < 0.0 < high}
     return [
         f"The prior does not know whether {one.name} is good: under {percent(1.0 - one.sought)} of its rewards the "
-        "best policy keeps away from it (it pays once, other cells at every step). If you know, say so, for example mean = "
-        f"{{ {_key(one.name)} = {_example(*unsure[one.name])}, others = 0.0 }} in [prior]."
+        "best policy keeps away from it (it pays once, other cells at every step). If you know, say so, for example "
+        f"mean = {{ {_key(one.name)} = {_example(*unsure[one.name])}, others = 0.0 }} in [prior]."
         for one in found.visits
         if one.name in ends and one.name in unsure and one.sought < 1.0 - OFTEN
     ]
