@@ -311,6 +311,7 @@ def test_collected_labels_are_known_everywhere_else(load):
             "a number in 0..2, got 'raod'. Did you mean 'road'?",
         ),
         ("road,go,goal,0.5", "road,go,goal,0.6", "got 1.1 at state 'road', action 'go' (lines 5 and 6 of words.csv)"),
+        ("home,go,road,1", "home,go,road,0.5", 'or say missing_mass = "terminates" in [transitions] if the rest is'),
         ("home,go,road,1", "home,go,road,1\nhome,go,road,1", "Line 4 of words.csv repeats next state 'road' of line 3"),
         ("home,go,road,1\n", "", "got none at state 'home', action 'go' (others of that state at line 2 of words.csv)"),
         ("home,go,road,1", 'home,go,road,"1,0"', "got '1,0' at line 3 of words.csv. A comma may separate columns"),

@@ -71,8 +71,13 @@ class EdgeTable:
                 f"{self.name(state, action)} (others of that state at {others}). Add them, or say {advice}."
             )
 
-    def check_sums(self, missing_mass: str = "error", available: ArrayLike | None = None) -> None:
-        """Refuse actions whose chances do not sum to 1, or with missing_mass "terminates" to at most 1, with lines."""
+    def check_sums(
+        self, missing_mass: str = "error", available: ArrayLike | None = None, saying: str = "missing_mass='terminates'"
+    ) -> None:
+        """Refuse actions whose chances do not sum to 1, or with missing_mass "terminates" to at most 1, with lines.
+
+        `saying`: how one says that the rest ends the episode.
+        """
         shape = (self.rows.num_states, self.rows.num_actions)
         sums = row_sums(self.rows).reshape(shape)
         is_wrong = sums > 1.0 + ROW_SUM_TOLERANCE
@@ -87,15 +92,15 @@ class EdgeTable:
         raise InputError(
             f"transitions must sum to {rule} over next states, got {sums[state, action]:.9g} at "
             f"{self.name(state, action)} ({self.place(lines.tolist())}). "
-            f"{self._advice(lines, float(sums[state, action]))}"
+            f"{self._advice(lines, float(sums[state, action]), saying)}"
         )
 
-    def _advice(self, lines: IntArray, total: float) -> str:
+    def _advice(self, lines: IntArray, total: float, saying: str) -> str:
         """Say what would help where the chances on these lines sum to something else than 1."""
         if total < 1.0:
             return (
-                "Add the line that is missing, divide these chances by their sum, or say missing_mass='terminates' if "
-                "the rest is the chance that the episode ends."
+                f"Add the line that is missing, divide these chances by their sum, or say {saying} if the rest is the "
+                "chance that the episode ends."
             )
         first: dict[int, int] = {}
         repeated = [int(i) for i in lines if first.setdefault(int(self.next_state[i]), int(i)) != i]

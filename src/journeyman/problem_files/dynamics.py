@@ -162,7 +162,7 @@ def _from_rows(
         available = has_edges | ~has_edges.any(axis=1, keepdims=True)
     with table.blamed("file"):
         if edges is not None:
-            edges.check_sums(missing_mass)
+            edges.check_sums(missing_mass, saying='missing_mass = "terminates" in [transitions]')
         if edges is not None and rule == "error":
             edges.check_no_action_is_left_out(MISSING_ADVICE)
         return FiniteMDP(rows=rows, discount=discount, available=available, missing_mass=missing_mass, **about)

@@ -201,7 +201,7 @@ def _warnings(
     if silent and at_random < 1.0 - TIE_TOLERANCE:
         found.append(
             f"In {len(silent)} of the states that may be asked about all actions are the same, so that answers tell "
-            f"nothing: {_named(problem, silent)}. Nobody will be asked there, unless you do."
+            f"nothing: {_named(problem, silent)}. If nobody should be asked there, leave them out of queryable."
         )
     most = int(problem.mdp.available[~problem.mdp.terminal].sum(axis=1).max(initial=0))
     if problem.mdp.num_actions > MANY_ACTIONS and most <= FEW_ACTIONS:

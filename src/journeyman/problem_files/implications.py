@@ -180,7 +180,7 @@ def _group_names(problem: Problem, visited: str) -> list[str]:
     if visited == "terrain":
         assert mdp.grid is not None and mdp.grid.kinds is not None
         return list(dict.fromkeys(mdp.grid.kinds))
-    return [mdp.state_name(s) for s in range(mdp.num_states)]
+    return [mdp.state_name(s) if mdp.state_labels else f"state {s}" for s in range(mdp.num_states)]
 
 
 def _groups(problem: Problem) -> tuple[Any, str]:
