@@ -36,17 +36,16 @@ MANY_ACTIONS = 20
 def transition_lines() -> list[str]:
     """Return the edge table of the garden: an action works with chance 0.9, else one stays; walls keep one in place."""
     cells = {(r, c): name for r, row in enumerate(PLACES) for c, name in enumerate(row) if name is not None}
-    numbers = {cell: index for index, cell in enumerate(cells)}
     lines = ["state,action,next_state,probability"]
-    for cell, state in numbers.items():
-        if cells[cell] == TERMINAL:
+    for (row, column), place in cells.items():
+        if place == TERMINAL:
             continue
-        for action, (down, right) in enumerate(ACTIONS.values()):
-            target = numbers.get((cell[0] + down, cell[1] + right), state)
-            if target == state:
-                lines.append(f"{state},{action},{state},1")
+        for action, (down, right) in ACTIONS.items():
+            target = cells.get((row + down, column + right), place)
+            if target == place:
+                lines.append(f"{place},{action},{place},1")
             else:
-                lines += [f"{state},{action},{target},{1 - SLIP:g}", f"{state},{action},{state},{SLIP:g}"]
+                lines += [f"{place},{action},{target},{1 - SLIP:g}", f"{place},{action},{place},{SLIP:g}"]
     return lines
 
 
