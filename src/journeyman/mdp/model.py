@@ -74,17 +74,22 @@ class FiniteMDP:
         """Check everything once, and freeze the arrays."""
         rows = validation.checked_packing(self.rows)
         num_states, num_actions = rows.num_states, rows.num_actions
-        available = validation.checked_available(self.available, num_states, num_actions)
-        rows = validation.checked_rows(rows, available, missing_mass, termination)
+        labels = {
+            "state_labels": validation.checked_labels(self.state_labels, num_states, "state_labels"),
+            "action_labels": validation.checked_labels(self.action_labels, num_actions, "action_labels"),
+        }
+        self.__dict__.update(labels)  # so that the checks below can name states and actions
+        available = validation.checked_available(self.available, num_states, num_actions, self.state_name)
+        rows = validation.checked_rows(
+            rows, available, missing_mass, termination, lambda s, a: (self.state_name(s), self.action_name(a))
+        )
         is_ending = (np.diff(rows.indptr) == 0).reshape(num_states, num_actions).all(axis=1)
         checked = {
             "rows": rows,
             "discount": validation.checked_discount(self.discount),
             "initial": validation.checked_initial(self.initial, num_states),
             "available": available,
-            "terminal": validation.checked_terminal(self.terminal, is_ending),
-            "state_labels": validation.checked_labels(self.state_labels, num_states, "state_labels"),
-            "action_labels": validation.checked_labels(self.action_labels, num_actions, "action_labels"),
+            "terminal": validation.checked_terminal(self.terminal, is_ending, self.state_name),
             "coordinates": validation.checked_coordinates(self.coordinates, num_states),
         }
         validation.check_grid(self.grid, num_states, num_actions)
