@@ -137,6 +137,11 @@ def test_a_loop_stays_in_place(load):
         (with_graph(edges='[["home", "fork"], ["Fork", "pond"]]'), "more than capital letters, got 'fork' and 'Fork'"),
         (with_graph("coordinates = { home = [0, 0] }"), "once for each node, got none for 'fork'"),
         (with_graph("coordinates = { hoem = [0, 0] }"), r"line 4 of problem\.toml: .* Did you mean 'home'"),
+        (
+            with_graph('coordinates = { home = ["x", 0], fork = [0, 1] }', '[["home", "fork"]]'),
+            r"line 4 of problem\.toml: coordinates must be numbers",
+        ),
+        (with_graph("coordinates = { home = [0], fork = [0, 1] }", '[["home", "fork"]]'), r"must be \[x, y\] for each"),
         (with_graph("coordinates = 3"), "a table or a file, got 3"),
         (with_graph("undirected = true"), r"got 'undirected' at line 4 .* Did you mean 'directed'"),
         (with_graph("slip = -1"), "slip must be a chance"),

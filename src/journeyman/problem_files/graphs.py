@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from journeyman.checks import float_array
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.names import Names, whole_or_none
@@ -240,7 +241,7 @@ def _coordinates(table: TomlTable, names: Names) -> FloatArray | None:
             what = f"none for {(names.labels or ())[missing[0]]!r}" if missing else "some node twice"
             raise InputError(f"coordinates must be given once for each node, got {what}. Example: {example}")
         found = np.empty((names.size, 2))
-        found[where] = pairs
+        found[where] = float_array(pairs, "coordinates")
     return found
 
 
