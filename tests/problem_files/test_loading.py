@@ -144,6 +144,13 @@ def test_priors(load, prior, kind):
     assert problem.prior.num_parameters == 3
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_covariance_from_a_file(load, separator):
+    text = replaced('kind = "normal"\nstd = 2.0', 'kind = "multivariate_normal"\ncovariance = "c.csv"')
+    prior = load(text, c_dot_csv="\ufeff2,1,0\n1,2,1\n0,1,2.5\n".replace(",", separator)).prior
+    assert prior.covariance.tolist() == [[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.5]]
+
+
 def test_a_smooth_prior_follows_the_distance(load):
     text = 'kind = "multivariate_normal"\nstd = 2.0\nlength_scale = 1.0\n[grid]\nrows = 1\ncolumns = 3'
     covariance = load(replaced('kind = "normal"\nstd = 2.0', text)).prior.covariance

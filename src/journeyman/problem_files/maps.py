@@ -19,11 +19,11 @@ from journeyman.checks import suggestion
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP, Grid
 from journeyman.mdp.names import Names
-from journeyman.mdp.rows import rows_from_columns
+from journeyman.mdp.rows import Rows, rows_from_columns
 from journeyman.problem_files.rewards import PLAIN
 from journeyman.problem_files.tables import TomlTable
 from journeyman.storage.tables import file_text
-from journeyman.types import FloatArray, IntArray
+from journeyman.types import BoolArray, FloatArray, IntArray
 
 KEYS = (
     "drawing", "file", "wall", "floor", "start", "terminal", "terrains", "moves", "stay", "blocked", "slip", "slip_to",
@@ -73,11 +73,28 @@ class Drawing:
     def place(self, row: int, column: int | None = None) -> str:
         """Say where a mark stands, counted from 1 as editors do."""
         where = f"line {self.first_line + row}"
-        return (
-            f"{where} of {self.name}"
-            if column is None
-            else f"{where}, column {self.indent + column + 1} of {self.name}"
-        )
+        if column is not None:
+            where += f", column {self.indent + column + 1}"
+        return f"{where} of {self.name}"
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of a map that are no walls: `places` `[S, 2]` row and column, and the mark of each."""
+
+    drawing: Drawing
+    legend: Legend
+    places: IntArray
+    marks: list[str]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns, walls included."""
+        return len(self.drawing.lines), len(self.drawing.lines[0])
+
+    def are(self, marks: str) -> BoolArray:
+        """Return `[S]` which cells have one of these marks."""
+        return np.isin(self.marks, list(marks))
 
 
 def mdp_of_map(
@@ -86,66 +103,74 @@ def mdp_of_map(
     """Return the dynamics that a map draws, with labels, kinds of cells and moves for arrows."""
     table.check_keys(KEYS)
     with table.blamed("drawing" if "drawing" in table else "file"):
-        given, (name, first_line) = _given_lines(table)
-        legend = legend_of(table)
-        drawing = checked_drawing(given, legend, name, first_line)
-        check_all_drawn(table, legend, drawing)
-        marks = np.array([list(line) for line in drawing.lines])
-        cells = np.argwhere(~np.isin(marks, list(legend.wall)))
-        drawn = [str(marks[row, column]) for row, column in cells]
-        is_start = np.isin(drawn, list(legend.start))
+        cells = _cells(table)
+        is_start = cells.are(cells.legend.start)
         if not is_start.any() and not has_initial:
             raise InputError(
-                f"a map must have a start, got no {' or '.join(map(repr, legend.start))} in it. Draw one, or say where "
-                'episodes start in [states] initial, such as initial = "all".'
+                f"a map must have a start, got no {' or '.join(map(repr, cells.legend.start or 'S'))} in it. Draw one, "
+                'or say where episodes start in [states] initial, such as initial = "all".'
             )
-    labels = state_labels or cell_labels(cells, drawn, legend)
-    if len(labels) != len(cells):
+    labels = state_labels or cell_labels(cells)
+    if len(labels) != len(cells.marks):
         raise InputError(
-            f"labels must be one for each of the {len(cells)} cells of the map that are no walls, got {len(labels)} at "
-            f"{table.file.table('states').place('labels')}. Leave them out, and cells are called by row and column."
+            f"labels must be one for each of the {len(cells.marks)} cells of the map that are no walls, got "
+            f"{len(labels)} at {table.file.table('states').place('labels')}. Leave them out, and cells are called by "
+            "row and column."
         )
-    moves = _moves(table)
-    ends = np.isin(drawn, list(legend.terminal))
+    ends = cells.are(cells.legend.terminal)
     if terminal is not None:
         ends |= terminal(Names("state", len(labels), tuple(labels)))
-    executed = landing_states(cells, marks.shape, np.array(list(moves.values())))
-    chances = slip_chances(
-        len(moves) - (STAY in moves), STAY in moves, table.chance("slip", 0.0),
-        table.choice("slip_to", ("any", "sides"), 'slip_to = "sides"', default="any"),
-    )  # fmt: skip
-    blocked = table.choice("blocked", ("stay", "unavailable"), 'blocked = "unavailable"', default="stay")
-    available = np.ones(executed.shape, dtype=bool)
-    if blocked == "unavailable":
-        leads_on = executed != np.arange(len(cells))[:, None]
-        leads_on[:, [name == STAY for name in moves]] = True
-        available = leads_on | ends[:, None]
-        if not available.any(axis=1).all():
-            row, column = cells[int(np.argmin(available.any(axis=1)))]
-            raise InputError(
-                f'every cell must have a move that leads on where blocked = "unavailable", got none at '
-                f"{drawing.place(int(row), int(column))}. Draw a wall there, open a way, or say stay = true."
-            )
-    state, action, move = np.meshgrid(
-        np.flatnonzero(~ends), np.arange(len(moves)), np.arange(len(moves)), indexing="ij"
-    )
-    rows = rows_from_columns(
-        len(cells), len(moves), state, action, executed[state, move], chances[action, move].ravel()
-    )
-    kinds = tuple(legend.terrain(mark) for mark in drawn)
+    moves = _moves(table)
+    steps: Any = np.array(list(moves.values()))
+    executed = landing_states(cells.places, cells.shape, steps)
     initial: Any = is_start / is_start.sum() if is_start.any() else None
-    steps: Any = list(moves.values())
     with table.file.table("actions").blamed("labels"):
         return FiniteMDP(
-            rows=rows,
+            rows=_rows(table, executed, ends, STAY in moves),
             discount=discount,
             initial=initial,
-            available=available,
+            available=_available(table, cells, executed, ends, STAY in moves),
             terminal=ends,
             state_labels=tuple(labels),
             action_labels=action_labels or tuple(moves),
-            grid=Grid(marks.shape[0], marks.shape[1], cells, steps, kinds),
+            grid=Grid(*cells.shape, cells.places, steps, tuple(map(cells.legend.terrain, cells.marks))),
         )
+
+
+def _cells(table: TomlTable) -> Cells:
+    given, (name, first_line) = _given_lines(table)
+    legend = legend_of(table)
+    drawing = checked_drawing(given, legend, name, first_line)
+    check_all_drawn(table, drawing)
+    marks = np.array([list(line) for line in drawing.lines])
+    places = np.argwhere(~np.isin(marks, list(legend.wall)))
+    return Cells(drawing, legend, places, [str(marks[row, column]) for row, column in places])
+
+
+def _rows(table: TomlTable, executed: IntArray, ends: BoolArray, has_stay: bool) -> Rows:
+    """Return the transitions: what is executed when each action is chosen, and where that leads."""
+    num_states, num_actions = executed.shape
+    slip_to = table.choice("slip_to", ("any", "sides"), 'slip_to = "sides"', default="any")
+    chances = slip_chances(num_actions - has_stay, has_stay, table.chance("slip", 0.0), slip_to)
+    actions = np.arange(num_actions)
+    state, action, move = np.meshgrid(np.flatnonzero(~ends), actions, actions, indexing="ij")
+    return rows_from_columns(num_states, num_actions, state, action, executed[state, move], chances[action, move])
+
+
+def _available(table: TomlTable, cells: Cells, executed: IntArray, ends: BoolArray, has_stay: bool) -> BoolArray:
+    """Return `[S, A]` which moves exist: all, or those that lead on and staying, if it is an action (number 0)."""
+    blocked = table.choice("blocked", ("stay", "unavailable"), 'blocked = "unavailable"', default="stay")
+    if blocked == "stay":
+        return np.ones(executed.shape, dtype=bool)
+    available = (executed != np.arange(len(executed))[:, None]) | ends[:, None]
+    available[:, :has_stay] = True
+    if not available.any(axis=1).all():
+        row, column = cells.places[int(np.argmin(available.any(axis=1)))].tolist()
+        raise InputError(
+            'every cell must have a move that leads on where blocked = "unavailable", got none at '
+            f"{cells.drawing.place(row, column)}. Draw a wall there, open a way, or say stay = true."
+        )
+    return np.asarray(available)
 
 
 def legend_of(table: TomlTable) -> Legend:
@@ -259,7 +284,7 @@ def _unknown_mark(mark: str, place: str, legend: Legend) -> str:
     return f"a map must have marks that it knows, got {mark!r} at {place}. Known are {known}. {advice}"
 
 
-def check_all_drawn(table: TomlTable, legend: Legend, drawing: Drawing) -> None:
+def check_all_drawn(table: TomlTable, drawing: Drawing) -> None:
     """Refuse roles and terrains that the file names and the map does not have."""
     drawn = set("".join(drawing.lines))
     for mark, name in table.data.get("terrains", {}).items():
@@ -274,16 +299,16 @@ def check_all_drawn(table: TomlTable, legend: Legend, drawing: Drawing) -> None:
             raise InputError(f"{role} must be marks of the map, got {missing[0]!r}, which is not drawn. {hint}")
 
 
-def cell_labels(cells: IntArray, drawn: list[str], legend: Legend) -> tuple[str, ...]:
+def cell_labels(cells: Cells) -> tuple[str, ...]:
     """Return what cells are called: "start" and a terrain that has one cell by these words, others r<row>c<column>.
 
     Rows and columns count from 0, as everywhere else.
     """
-    words = ["start" if mark in legend.start else legend.terrain(mark) for mark in drawn]
+    words = ["start" if mark in cells.legend.start else cells.legend.terrain(mark) for mark in cells.marks]
     counts = Counter(words)
     return tuple(
         word if word != PLAIN and counts[word] == 1 else f"r{row}c{column}"
-        for word, (row, column) in zip(words, cells.tolist(), strict=True)
+        for word, (row, column) in zip(words, cells.places.tolist(), strict=True)
     )
 
 

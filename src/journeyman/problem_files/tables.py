@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from journeyman.checks import nearest, suggestion
 from journeyman.errors import InputError, JourneymanError
 from journeyman.storage.files import number_table, read_arrays, read_csv
-from journeyman.storage.tables import Table, read_table
+from journeyman.storage.tables import Table, file_text, found_separator, read_table
 from journeyman.types import AnyArray, FloatArray
 
 T = TypeVar("T")
@@ -221,8 +221,8 @@ def read_columns(path: Path, what: str = "a table") -> Table:
 
 
 def read_matrix(path: Path) -> FloatArray:
-    """Read a CSV file of numbers without a header."""
-    lines = read_csv(path)
+    """Read a file of numbers without a header, separated by comma, semicolon or tab."""
+    lines = read_csv(path, found_separator(path.name, file_text(path)))
     if not lines:
         raise InputError(f"{path.name} must have at least one line, got an empty file. Fill it in.")
     return number_table(path, lines, len(lines[0][1]))
