@@ -386,3 +386,11 @@ def test_mistakes_of_priors_by_state(load, std, message):
 
 def test_episodes_may_start_anywhere_but_at_the_end(load):
     assert load(PLAIN + '[states]\ninitial = "all"\n').mdp.initial.tolist() == [0.5, 0.5, 0.0]
+
+
+def test_a_misspelt_next_state_is_asked_about(load):
+    """A table that brings its own labels cannot know that "hoome" is none; where episodes end there, check asks."""
+    text = replaced('"edges.csv"', '"words.csv"')
+    found = explain(load(text, words_dot_csv=replaced("road,go,home", "road,go,hoome", WORDS)), num_rewards=10)
+    assert any("Episodes end in hoome, which is spelt nearly like home" in warning for warning in found.warnings)
+    assert not any("spelt" in text for text in explain(load(text, words_dot_csv=WORDS), num_rewards=10).warnings)

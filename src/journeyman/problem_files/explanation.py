@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ MODEL_WORDS = {
     "features": "known features times unknown numbers",
 }
 MAX_NAMED = 5  # states
+MAX_LOOKED_AT, LIKENESS = 100, 0.8  # labels that may be misspelt
 MANY_ACTIONS, FEW_ACTIONS = 20, 6  # in all, and where most are
 NEARLY_SURE, NEARLY_RANDOM = 0.995, 0.1  # of the way from chance to certainty
 
@@ -184,6 +186,7 @@ def _warnings(
             f"{len(unreachable)} of the states that may be asked about cannot be reached from the initial states: "
             f'{_named(problem, unreachable)}. If that is not meant, open a way; else queryable = "reachable".'
         )
+    found += _misspelt(problem)
     share = (chance - at_random) / (1.0 - at_random) if at_random < 1.0 else 1.0
     if at_random >= 1.0 - TIE_TOLERANCE:
         found.append("Actions never differ where one may ask: no answer tells anything about the reward.")
@@ -210,6 +213,23 @@ def _warnings(
             "and memory: if places have directions in common, give actions labels such as left, right and back."
         )
     return tuple(found)
+
+
+def _misspelt(problem: Problem) -> list[str]:
+    """Ask about terminal states that are called nearly like others: a misspelt next state brings a state of its own."""
+    mdp = problem.mdp
+    if mdp.state_labels is None or mdp.grid is not None:
+        return []
+    others = [label for label, is_end in zip(mdp.state_labels, mdp.terminal, strict=True) if not is_end]
+    for state in np.flatnonzero(mdp.terminal)[:MAX_LOOKED_AT].tolist():
+        label = mdp.state_labels[state]
+        close = get_close_matches(label, others, n=1, cutoff=LIKENESS)
+        if close and not any(sign.isdigit() for sign in label + close[0]):
+            return [
+                f"Episodes end in {label}, which is spelt nearly like {close[0]}. If it is a mistake in writing, "
+                "correct it, and give [states] labels, so that the next one is found at once."
+            ]
+    return []
 
 
 def _named(problem: Problem, states: Sequence[int]) -> str:

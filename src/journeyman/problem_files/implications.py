@@ -13,7 +13,7 @@ import numpy as np
 from journeyman.mdp import FiniteMDP, occupancy
 from journeyman.mdp.policies import evaluate_policy_batch
 from journeyman.problem import Problem
-from journeyman.rewards import RewardModel
+from journeyman.problem_files.rewards import parameter_title
 from journeyman.types import BoolArray, FloatArray
 from journeyman.wording import listed, percent, plain_number
 
@@ -142,11 +142,6 @@ def _parameters(problem: Problem, rng: np.random.Generator) -> tuple[tuple[str, 
     low, high = np.quantile(problem.prior.sample(rng, size), [0.025, 0.975], axis=0)
     names = [parameter_title(i, model, problem.mdp) for i in range(model.num_parameters)]
     return tuple(zip(names, low.tolist(), high.tolist(), strict=True))
-
-
-def parameter_title(index: int, model: RewardModel, mdp: FiniteMDP) -> str:
-    """Name a parameter for people: by its state where there is one for each."""
-    return mdp.state_name(index) if model.kind == "per_state" else model.parameter_name(index)
 
 
 def _visits(problem: Problem, at_random: FloatArray, is_best: BoolArray) -> tuple[tuple[Visits, ...], str]:

@@ -156,7 +156,7 @@ def _per_parameter(table: TomlTable, key: str, model: RewardModel, mdp: FiniteMD
             named[index] = name
             found[index] = number
         if None in found:
-            missing = [_parameter_title(i, model, mdp) for i, number in enumerate(found) if number is None]
+            missing = [parameter_title(i, model, mdp) for i, number in enumerate(found) if number is None]
             raise InputError(
                 f"{key} must have one number for each of {model.num_parameters} parameters, got none for "
                 f"{', '.join(missing[:8])}{' ...' if len(missing) > 8 else ''}. Name each of them, or add "
@@ -195,7 +195,8 @@ def _parameter_names(model: RewardModel) -> list[str]:
     return [model.parameter_name(i) for i in range(model.num_parameters)]
 
 
-def _parameter_title(index: int, model: RewardModel, mdp: FiniteMDP) -> str:
+def parameter_title(index: int, model: RewardModel, mdp: FiniteMDP) -> str:
+    """Name a parameter for people: by its state where there is one for each."""
     return mdp.state_name(index) if model.kind == "per_state" else model.parameter_name(index)
 
 
@@ -223,7 +224,7 @@ def _discrete(table: TomlTable, model: RewardModel, mdp: FiniteMDP) -> Prior:
             given = [name for name in columns.names if name != "probability"]
             places = [parameter_index(name, model, mdp) for name in given]
             if sorted(places) != list(range(model.num_parameters)):
-                names = [_parameter_title(i, model, mdp) for i in range(model.num_parameters)]
+                names = [parameter_title(i, model, mdp) for i in range(model.num_parameters)]
                 raise InputError(
                     f"{path.name} must have a column for each parameter ({', '.join(names[:8])}), and may have "
                     f"probability, got {', '.join(columns.names)}. Rename them."
