@@ -371,7 +371,7 @@ def _given_lines(table: TomlTable) -> tuple[list[str], tuple[str, int]]:
 def _first_line(table: TomlTable, lines: list[str]) -> tuple[str, int]:
     """Return where the first line of a text stands in the problem file, if it stands there as it is."""
     line = table.file.line_of(table.name, "drawing")
-    text = [""] + table.file.text.splitlines()
+    text = ["", *table.file.text.splitlines()]
     if line is not None:
         for first in (line, line + 1):
             found = text[first : first + len(lines)]
