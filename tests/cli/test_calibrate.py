@@ -4,7 +4,7 @@ import pytest
 from cli.command import command
 
 from journeyman.calibration.spec import problem_id
-from journeyman.problem_files import load_problem, write_example
+from journeyman.problem_files import load_problem, write_example, write_from_map
 
 QUICK = ("--world", "lopes-two-state", "--inference", "enumerate", "--demonstrations", "5")
 MAZE = """
@@ -67,6 +67,7 @@ def test_a_problem_of_your_own(run, tmp_path):
 
 
 def test_a_problem_file(run, tmp_path):
+    """Defect 8: a problem file that exists is taken, as --help and docs say."""
     write_example(tmp_path)
     quick = ("--inference-set", "num_particles=100", "--demonstrations", "2", "--replications", "2", "--json")
     code, out, err = run("--problem", "problem.toml", *quick)
@@ -74,6 +75,11 @@ def test_a_problem_file(run, tmp_path):
     found = json.loads(out)
     assert found["num_replications"] == 2
     assert found["spec"]["problem"] == problem_id(load_problem(tmp_path / "problem.toml"))
+    (tmp_path / "maze.txt").write_text("S.~\n..G\n", "utf-8")
+    write_from_map(tmp_path / "maze.txt", tmp_path / "maze")
+    code, out, err = run("--problem", "maze/problem.toml", *quick)
+    assert code == 0, err
+    assert json.loads(out)["num_replications"] == 2
 
 
 def test_published_generators_are_warned_of(run):

@@ -71,3 +71,102 @@ def test_brackets_and_spaces_are_shown_as_they_are(run, tmp_path):
     assert "Change [states] queryable." in out
     new = "'my [bold] garden/my.study' --problem 'my [bold] garden/problem.toml'"
     assert f"Next: journeyman study new {new}" in out
+
+
+MAZE = """
+  ###########
+  #S   #    #
+  # ## # ~~ #
+  # #    ~G?#
+  ###########
+"""
+
+
+def test_a_drawn_map_becomes_a_problem_and_a_study(run, tmp_path):
+    """A grid needs no Python: init, check and study new, as they are typed."""
+    (tmp_path / "maze.txt").write_text(MAZE, "utf-8")
+    code, out, err = run("init", "maze", "--from-map", "maze.txt")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == ["Wrote maze/problem.toml", "Next: journeyman check maze/problem.toml"]
+    text = (tmp_path / "maze" / "problem.toml").read_text("utf-8")
+    assert "\n###########\n#S...#....#\n#.##.#.~~.#\n#.#....~G?#\n###########\n" in text
+    assert 'terrains = { "~" = "water", "?" = "terrain_2" }' in text
+    code, out, err = run("check", "maze/problem.toml")
+    assert (code, err) == (0, "")
+    assert "22 states, 4 actions" in out
+    assert "1 terminal (goal), 1 initial (start); all can be reached" in out
+    assert "known features times unknown numbers (3 in all)" in out
+    assert run("study", "new", "maze/my.study", "--problem", "maze/problem.toml")[0] == 0
+    assert "got problem.toml in 'maze' already" in run("init", "maze", "--from-map", "maze.txt")[2]
+
+
+def test_spaces_are_walls_where_floor_is_drawn_otherwise(run, tmp_path):
+    (tmp_path / "maze.txt").write_text("S.. .\n. . .\n. ...\n", "utf-8")
+    assert run("init", "--from-map", "maze.txt")[0] == 0
+    assert "\nS..#.\n.#.#.\n.#...\n" in (tmp_path / "problem.toml").read_text("utf-8")
+    assert 'model = "per_state"' in (tmp_path / "problem.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("...\n..G\n", "a map must have a start, got no 'S' in maze.txt"),
+        ("S..\n..\n...\n", "equally long, got 2 marks at line 2 of maze.txt where others have 3"),
+        ("", "at least one line, got none"),
+        ("S..\n\n..G\n", "without empty lines, got one at line 2 of maze.txt"),
+    ],
+)
+def test_maps_that_are_none(run, tmp_path, text, message):
+    (tmp_path / "maze.txt").write_text(text, "utf-8")
+    code, out, err = run("init", "maze", "--from-map", "maze.txt")
+    assert (code, out) == (1, "")
+    assert message in err
+    assert not (tmp_path / "maze").exists()
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_a_table_of_edges_becomes_a_problem(run, tmp_path, labels):
+    table = (
+        "from;to;action;back\nhome;fork;in;out\nfork;pond;left;back\n" if labels else "from,to\nhome,fork\nfork,pond\n"
+    )
+    (tmp_path / "edges.csv").write_text(table, "utf-8")
+    code, out, err = run("init", "maze", "--from-graph", "edges.csv")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:2] == ["Wrote maze/problem.toml", "Wrote maze/edges.csv"]
+    code, out, _ = run("check", "maze/problem.toml")
+    assert code == 0
+    assert f"3 states, {4 if labels else 3} actions" in out
+    assert "1 initial (home)" in out
+    code, out, _ = run("init", "--from-graph", "edges.csv")  # beside the table, which stays as it is
+    assert out.splitlines()[0] == "Wrote problem.toml"
+    assert len(out.splitlines()) == 2
+    assert run("check", "problem.toml")[0] == 0
+
+
+def test_one_source_and_files_that_exist(run, tmp_path):
+    assert "Leave one out" in run("init", "--from-graph", "a.csv", "--from-map", "b.txt")[2]
+    for option in ("--from-graph", "--from-map"):
+        code, _, err = run("init", option, "nowhere.csv")
+        assert code == 1
+        assert "nowhere.csv" in err
+
+
+def test_check_says_what_a_prior_implies(run, tmp_path):
+    """People did not see coming that a goal worth 8 is a surprise under a prior of sd 1."""
+    (tmp_path / "maze.txt").write_text("S..~\n.#..\n..~G\n", "utf-8")
+    run("init", "--from-map", "maze.txt")
+    code, out, _ = run("check", "problem.toml")
+    assert code == 0
+    words = " ".join(out.split())
+    assert "expects each of them between -2 and 2 (95 %). What lies outside, such as a goal worth 8" in words
+    assert "of what is typically at stake" in words
+    assert "is at water" in words
+    assert "The prior does not know whether goal is good" in words
+    file = tmp_path / "problem.toml"
+    file.write_text(file.read_text().replace("mean = 0.0 ", "mean = { goal = 8.0, water = -1.0 } "))
+    assert "does not know" not in run("check", "problem.toml")[1]
+    record = json.loads(run("check", "problem.toml", "--epsilon", "5%", "--json")[1])
+    assert record["prior"]["epsilon"] == 0.05
+    assert record["prior"]["epsilon_is_share"] is True
+    assert {one["name"] for one in record["prior"]["visits"]} == {"water", "goal", "elsewhere"}
+    assert "epsilon must be a number or a share" in run("check", "problem.toml", "--epsilon", "much")[2]

@@ -195,7 +195,7 @@ def test_probabilities_in_a_file_are_checked(path, mdp, bad):
     probabilities = mdp.rows.probabilities.copy()
     probabilities[1] = bad
     rewrite(path, probabilities=probabilities)
-    with pytest.raises(InputError, match=r"at state 0, action \d"):
+    with pytest.raises(InputError, match=r"at state (0|x), action (\d|go)"):
         FiniteMDP.load(path)
 
 

@@ -312,3 +312,21 @@ def test_replace_still_checks():
 
 def test_tolerance_of_sums_is_what_the_conventions_say():
     assert ROW_SUM_TOLERANCE == 1e-6
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"transitions": [[[0.5, 0.4]], [[0, 1]]]}, "got 0.9 at state home, action go"),
+        ({"available": [[True], [False]]}, "at least one available action, got none at state road"),
+        ({"terminal": [False, True]}, "empty transition rows, got next states at state road"),
+    ],
+)
+def test_mistakes_name_labels(change, message):
+    """Defect 4: errors of dynamics mixed labels with numbers."""
+    options = {"transitions": [[[0, 1]], [[1, 0]]], **change}
+    transitions = options.pop("transitions")
+    labels = {"state_labels": ["home", "road"], "action_labels": ["go"]}
+    options = {name: np.array(value) for name, value in options.items()}
+    with pytest.raises(InputError, match=message):
+        FiniteMDP.from_dense(transitions, layout="SAS", discount=0.9, **labels, **options)

@@ -144,6 +144,13 @@ def test_priors(load, prior, kind):
     assert problem.prior.num_parameters == 3
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_covariance_from_a_file(load, separator):
+    text = replaced('kind = "normal"\nstd = 2.0', 'kind = "multivariate_normal"\ncovariance = "c.csv"')
+    prior = load(text, c_dot_csv="\ufeff2,1,0\n1,2,1\n0,1,2.5\n".replace(",", separator)).prior
+    assert prior.covariance.tolist() == [[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.5]]
+
+
 def test_a_smooth_prior_follows_the_distance(load):
     text = 'kind = "multivariate_normal"\nstd = 2.0\nlength_scale = 1.0\n[grid]\nrows = 1\ncolumns = 3'
     covariance = load(replaced('kind = "normal"\nstd = 2.0', text)).prior.covariance
@@ -267,3 +274,123 @@ def test_what_is_not_known_of_an_expert_is_explained(load):
     assert "picks a best action" in sentence
     assert found.to_record()["beta"] is None
     assert found.to_record()["expert"] == problem.expert.to_record()
+
+
+WORDS = "state,action,next_state,probability\nhome,wait,home,1\nhome,go,road,1\nroad,wait,road,1\nroad,go,goal,0.5\n"
+WORDS += "road,go,home,0.5\n"
+LABELS = """
+[states]
+labels = ["home", "road", "goal"]
+[actions]
+labels = ["wait", "go"]
+"""
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("labels", ["", LABELS])
+def test_transitions_by_label(load, labels, separator):
+    """Friction 1 and defect 7: labels are taken in transitions, declared or brought by the table itself."""
+    text = replaced('"edges.csv"', '"words.csv"') + labels
+    problem = load(text, words_dot_csv="\ufeff" + WORDS.replace(",", separator))
+    assert problem.mdp.state_labels == ("home", "road", "goal")
+    assert problem.mdp.action_labels == ("wait", "go")
+    assert np.array_equal(problem.mdp.dense_transitions(), load().mdp.dense_transitions())
+
+
+def test_collected_labels_are_known_everywhere_else(load):
+    text = replaced('"edges.csv"', '"words.csv"') + '[states]\ninitial = ["road"]\nqueryable = ["home", 1]\n'
+    problem = load(text, words_dot_csv=WORDS)
+    assert problem.mdp.initial.tolist() == [0.0, 1.0, 0.0]
+    assert problem.queryable.tolist() == [True, True, False]
+    with pytest.raises(
+        InputError, match=r"\[states\], line 14 of problem\.toml: .*got 'hoome'\. Did you mean 'home'\?"
+    ):
+        load(text.replace("home", "hoome"), words_dot_csv=WORDS)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "home,go,road",
+            "home,go,raod",
+            "[transitions], line 4 of problem.toml: column next_state, line 3 of words.csv: a state must be a label or "
+            "a number in 0..2, got 'raod'. Did you mean 'road'?",
+        ),
+        ("road,go,goal,0.5", "road,go,goal,0.6", "got 1.1 at state 'road', action 'go' (lines 5 and 6 of words.csv)"),
+        ("home,go,road,1", "home,go,road,0.5", 'or say missing_mass = "terminates" in [transitions] if the rest is'),
+        ("home,go,road,1", "home,go,road,1\nhome,go,road,1", "Line 4 of words.csv repeats next state 'road' of line 3"),
+        ("home,go,road,1\n", "", "got none at state 'home', action 'go' (others of that state at line 2 of words.csv)"),
+        ("home,go,road,1", 'home,go,road,"1,0"', "got '1,0' at line 3 of words.csv. A comma may separate columns"),
+    ],
+)
+def test_errors_of_transitions_name_file_line_and_labels(load, old, new, message):
+    """Defects 4, 7 and 10."""
+    with pytest.raises(InputError) as caught:
+        load(replaced('"edges.csv"', '"words.csv"') + LABELS, words_dot_csv=replaced(old, new, WORDS))
+    assert message in str(caught.value)
+
+
+def test_features_by_label(load):
+    """Friction 1: labels are taken in tables of features, with semicolons too."""
+    text = replaced('"per_state"', '"features"\nfeatures = "f.csv"') + LABELS
+    problem = load(text, f_dot_csv="state;offset;mud;sand\nhome;1;1;0\n2;-1;0;2\n")
+    assert problem.reward_model.reward([10.0, 100.0]).tolist() == [11.0, 0.0, 199.0]
+    by_action = load(text, f_dot_csv="state,action,mud\nhome,go,1\nroad,1,2\n")
+    assert by_action.reward_model.reward([10.0]).tolist() == [[0.0, 10.0], [0.0, 20.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("state,mud\nhoome,1\n", "column state, line 2 of f.csv: a state must be a label .* Did you mean 'home'"),
+        ("state,mud\nhome,1\n0,2\n", "got state 0 at line 2 and again at line 3. Remove one"),
+        ("state,mud\nhome,much\n", "mud must be a number, got 'much' at line 2 of f.csv"),
+        ("state,mud,mud\nhome,1,2\n", "different names, got mud twice"),
+        ("state,mud\n", "a header and at least one line below it"),
+        ("node,mud\nhome,1\n", "must have a column state and one column per parameter, got node, mud"),
+    ],
+)
+def test_errors_of_features_name_line_and_column(load, table, message):
+    text = replaced('"per_state"', '"features"\nfeatures = "f.csv"') + LABELS
+    with pytest.raises(InputError, match=message):
+        load(text, f_dot_csv=table)
+
+
+def test_priors_by_state(load):
+    prior = "mean = { goal = 8.0, others = 0.5 }\nstd = { home = 1.0, 1 = 2.0, goal = 3.0 }"
+    problem = load(replaced("std = 2.0", prior) + LABELS)
+    assert problem.prior.mean.tolist() == [0.5, 0.5, 8.0]
+    assert problem.prior.std.tolist() == [1.0, 2.0, 3.0]
+    text = replaced("std = 2.0", "std = { home = { go = 3.0, wait = 2.0 }, road = 4.0, others = 1.0 }") + LABELS
+    by_action = load(replaced('"per_state"', '"per_state_action"', text))
+    assert by_action.prior.std.tolist() == [2.0, 3.0, 4.0, 4.0, 1.0, 1.0]
+    atoms = replaced('kind = "normal"\nstd = 2.0', 'kind = "discrete"\natoms = "atoms.csv"') + LABELS
+    found = load(atoms, atoms_dot_csv="goal,home,road,probability\n3,1,2,0.25\n0,0,0,0.75\n").prior
+    assert found.atoms.tolist() == [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("std", "message"),
+    [
+        ("{ home = 1.0, goal = 1.0 }", "got none for road. Name each of them, or add others = 1.0 for the rest"),
+        ("{ gaol = 1.0, others = 1.0 }", "line 9 of problem.toml: a state must be a label .* Did you mean 'goal'"),
+        ("{ goal = 1.0, 2 = 1.0, others = 1.0 }", "must name a parameter once, got goal and 2"),
+        ("{ goal = -1.0, others = 1.0 }", "line 9 of problem.toml: std must be positive"),
+    ],
+)
+def test_mistakes_of_priors_by_state(load, std, message):
+    with pytest.raises(InputError, match=message):
+        load(replaced("std = 2.0", f"std = {std}") + LABELS)
+
+
+def test_episodes_may_start_anywhere_but_at_the_end(load):
+    assert load(PLAIN + '[states]\ninitial = "all"\n').mdp.initial.tolist() == [0.5, 0.5, 0.0]
+
+
+def test_a_misspelt_next_state_is_asked_about(load):
+    """A table that brings its own labels cannot know that "hoome" is none; where episodes end there, check asks."""
+    text = replaced('"edges.csv"', '"words.csv"')
+    found = explain(load(text, words_dot_csv=replaced("road,go,home", "road,go,hoome", WORDS)), num_rewards=10)
+    assert any("Episodes end in hoome, which is spelt nearly like home" in warning for warning in found.warnings)
+    assert not any("spelt" in text for text in explain(load(text, words_dot_csv=WORDS), num_rewards=10).warnings)

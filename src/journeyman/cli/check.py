@@ -15,21 +15,26 @@ if TYPE_CHECKING:
 
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A problem.toml, as `journeyman init` writes one.")],
+    epsilon: opt.Epsilon = "0.1",
     seed: Annotated[int, typer.Option(help="Of the rewards that are drawn from the prior.")] = 0,
     as_json: opt.AsJson = False,
 ) -> None:
     """Check a problem file, and explain what it means.
 
     Mistakes are named with file, line and what to write instead. If there are none, you read what the problem is: its
-    size, what can be reached and asked, and what beta means: how often such an expert would pick a best action, on
-    rewards drawn from your prior.
+    size, what can be reached and asked; what your prior implies: which rewards it expects, what a best policy would
+    earn and where it would go, and whether epsilon is small or large against what is at stake; and what beta means: how
+    often such an expert would pick a best action, on rewards drawn from your prior.
 
     Example: [bold]journeyman init garden[/], then [bold]journeyman check garden/problem.toml[/]. For scripts:
-    [bold]journeyman check problem.toml --json[/]. Exit code 1 if the file is not usable.
+    [bold]journeyman check problem.toml --json[/]. With the epsilon that you would ask for: [bold]journeyman check
+    problem.toml --epsilon 5%[/]. Exit code 1 if the file is not usable.
     """
+    from journeyman.apprentice.epsilon import Share, checked_epsilon
     from journeyman.problem_files import explain, load_problem
 
-    explanation = explain(load_problem(file), seed=seed)
+    asked = checked_epsilon(epsilon)
+    explanation = explain(load_problem(file), seed=seed, epsilon=float(asked), is_share=isinstance(asked, Share))
     opt.show(as_json, explanation.to_record, lambda console: print_explanation(console, file, explanation))
 
 

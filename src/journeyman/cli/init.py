@@ -1,25 +1,50 @@
-"""`journeyman init`: write an example of a problem file that runs."""
+"""`journeyman init`: write a problem file that runs: an example, or one for a map or a graph of one's own."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from journeyman.errors import InputError
+
 
 def init(
     folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where to write; made if need be.")] = Path(),
+    from_map: Annotated[
+        Path | None,
+        typer.Option("--from-map", metavar="FILE", help="Make the problem of a map that is drawn in a text file."),
+    ] = None,
+    from_graph: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-graph", metavar="FILE", help="Make it of a table of edges: columns from, to (action, back)."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
-    """Write an example of a problem file, to change into your own.
+    """Write a problem file: an example to change into your own, or one for your own map or graph.
 
-    Two files: problem.toml, in which every setting is explained, and transitions.csv, which it names. They describe a
-    small garden and run as they are. Files that exist are never overwritten, unless you say --force.
+    The example is two files: problem.toml, in which every setting is explained, and transitions.csv, which it names.
+    They describe a small garden and run as they are. Files that exist are never overwritten, unless you say --force.
+
+    A map is a text file in which # is a wall, . or a space floor, S the start, G the goal, where episodes end, and
+    every other mark a terrain. A table of edges has the columns from and to, and perhaps action and back: what the
+    ways there and back are called. What is written passes the check and makes a study at once.
 
     Example: [bold]journeyman init garden[/], then [bold]journeyman check garden/problem.toml[/], then [bold]journeyman
-    study new garden/my.study --problem garden/problem.toml[/].
+    study new garden/my.study --problem garden/problem.toml[/]. Your own: [bold]journeyman init maze --from-map
+    maze.txt[/], or [bold]journeyman init maze --from-graph edges.csv[/].
     """
-    from journeyman.problem_files import write_example
+    from journeyman.problem_files import write_example, write_from_graph, write_from_map
 
-    for path in write_example(folder, force=force):
+    if from_map is not None and from_graph is not None:
+        raise InputError("a problem must be made of one thing, got --from-map and --from-graph. Leave one out.")
+    if from_map is not None:
+        paths = write_from_map(from_map, folder, force=force)
+    elif from_graph is not None:
+        paths = write_from_graph(from_graph, folder, force=force)
+    else:
+        paths = write_example(folder, force=force)
+    for path in paths:
         typer.echo(f"Wrote {path}")
     typer.echo(f"Next: journeyman check {folder / 'problem.toml'}")

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from journeyman.errors import InputError
 from journeyman.mdp import validation
-from journeyman.mdp.edges import check_no_action_is_left_out, rows_from_edges
+from journeyman.mdp.edges import read_edges
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.names import Names
 from journeyman.mdp.rows import Rows, index_column, rows_from_dense, rows_from_function, rows_from_matrices
@@ -74,17 +74,22 @@ class FiniteMDP:
         """Check everything once, and freeze the arrays."""
         rows = validation.checked_packing(self.rows)
         num_states, num_actions = rows.num_states, rows.num_actions
-        available = validation.checked_available(self.available, num_states, num_actions)
-        rows = validation.checked_rows(rows, available, missing_mass, termination)
+        labels = {
+            "state_labels": validation.checked_labels(self.state_labels, num_states, "state_labels"),
+            "action_labels": validation.checked_labels(self.action_labels, num_actions, "action_labels"),
+        }
+        self.__dict__.update(labels)  # so that the checks below can name states and actions
+        available = validation.checked_available(self.available, num_states, num_actions, self.state_name)
+        rows = validation.checked_rows(
+            rows, available, missing_mass, termination, lambda s, a: (self.state_name(s), self.action_name(a))
+        )
         is_ending = (np.diff(rows.indptr) == 0).reshape(num_states, num_actions).all(axis=1)
         checked = {
             "rows": rows,
             "discount": validation.checked_discount(self.discount),
             "initial": validation.checked_initial(self.initial, num_states),
             "available": available,
-            "terminal": validation.checked_terminal(self.terminal, is_ending),
-            "state_labels": validation.checked_labels(self.state_labels, num_states, "state_labels"),
-            "action_labels": validation.checked_labels(self.action_labels, num_actions, "action_labels"),
+            "terminal": validation.checked_terminal(self.terminal, is_ending, self.state_name),
             "coordinates": validation.checked_coordinates(self.coordinates, num_states),
         }
         validation.check_grid(self.grid, num_states, num_actions)
@@ -128,20 +133,27 @@ class FiniteMDP:
         num_actions: int | None = None,
         **options: Any,
     ) -> "FiniteMDP":
-        """Build from an edge table (CSV or Parquet path, DataFrame, or mapping of columns); options as in the class.
+        """Build from an edge table (path to CSV, TSV, JSON or Parquet, DataFrame, or mapping); options as in the class.
 
-        Columns: state, action, next_state, probability, numbered from 0. A state without edges is terminal; an action
+        Columns: state, action, next_state, probability. States and actions are named by label or by number from 0:
+        labels are `state_labels` and `action_labels`, or, where these are not given and the table holds words, those of
+        the table in the order in which they occur (column state first). A state without edges is terminal; an action
         that lacks edges where others have some needs a word: `available` says that it does not exist,
         `missing_mass="terminates"` that it ends the episode.
         """
-        rows = rows_from_edges(edges, num_states, num_actions)
-        is_explained = options.get("available") is not None or options.get("termination") is not None
-        if not is_explained and options.get("missing_mass", "error") == "error":
-            check_no_action_is_left_out(
-                rows,
-                "available= if that action does not exist there, or missing_mass='terminates' if it ends the episode",
-            )
-        return cls(rows=rows, discount=discount, **options)
+        table = read_edges(
+            edges, num_states, num_actions, options.pop("state_labels", None), options.pop("action_labels", None)
+        )
+        missing_mass = options.get("missing_mass", "error")
+        if options.get("termination") is None and missing_mass in validation.MISSING_MASS_RULES:
+            table.check_sums(missing_mass, options.get("available"))
+            if options.get("available") is None and missing_mass == "error":
+                table.check_no_action_is_left_out(
+                    "available= if that action does not exist there, or missing_mass='terminates' if it ends the "
+                    "episode"
+                )
+        options |= {"state_labels": table.state_labels, "action_labels": table.action_labels}
+        return cls(rows=table.rows, discount=discount, **options)
 
     @classmethod
     def from_function(

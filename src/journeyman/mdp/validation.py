@@ -1,6 +1,7 @@
 """Checks that an MDP passes once, on construction. Each names the first offender and the fix."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,10 @@ def checked_discount(discount: float) -> float:
     )
 
 
-def checked_available(available: ArrayLike | None, num_states: int, num_actions: int) -> BoolArray:
-    """Return the mask `[S, A]` of actions that exist; each state has at least one."""
+def checked_available(
+    available: ArrayLike | None, num_states: int, num_actions: int, name_fn: Callable[[int], str] = str
+) -> BoolArray:
+    """Return the mask `[S, A]` of actions that exist; each state has at least one. `name_fn` names a state."""
     if available is None:
         return np.ones((num_states, num_actions), dtype=bool)
     mask = any_array(available, "available")
@@ -41,7 +44,7 @@ def checked_available(available: ArrayLike | None, num_states: int, num_actions:
     stuck = ~mask.any(axis=1)
     if stuck.any():
         raise InputError(
-            f"every state must have at least one available action, got none at state {int(np.argmax(stuck))}. "
+            f"every state must have at least one available action, got none at state {name_fn(int(np.argmax(stuck)))}. "
             "A terminal state keeps its actions and has empty transition rows."
         )
     return mask
@@ -115,8 +118,17 @@ def row_sums(rows: Rows) -> FloatArray:
     return sums
 
 
-def checked_rows(rows: Rows, available: BoolArray, missing_mass: str, termination: ArrayLike | None) -> Rows:
-    """Return the rows with unavailable actions emptied and sums near 1 made 1; refuse unexplained missing mass."""
+def checked_rows(
+    rows: Rows,
+    available: BoolArray,
+    missing_mass: str,
+    termination: ArrayLike | None,
+    names_fn: Callable[[int, int], tuple[str, str]] = lambda s, a: (str(s), str(a)),
+) -> Rows:
+    """Return the rows with unavailable actions emptied and sums near 1 made 1; refuse unexplained missing mass.
+
+    `names_fn` names a state and an action.
+    """
     one_of(
         missing_mass,
         MISSING_MASS_RULES,
@@ -133,7 +145,7 @@ def checked_rows(rows: Rows, available: BoolArray, missing_mass: str, terminatio
     is_fine = is_whole | is_empty | ~available.ravel() | (may_miss & (total < 1.0))
     if not is_fine.all():
         i = int(np.argmin(is_fine))
-        s, a = divmod(i, rows.num_actions)
+        s, a = names_fn(*divmod(i, rows.num_actions))
         rule = "at most 1" if may_miss else "1"
         fix = "Divide that row by its sum"
         if termination is not None:
@@ -178,7 +190,9 @@ def _termination(rows: Rows, termination: ArrayLike | None) -> FloatArray:
     return ending.ravel()
 
 
-def checked_terminal(terminal: ArrayLike | None, is_ending: BoolArray) -> BoolArray:
+def checked_terminal(
+    terminal: ArrayLike | None, is_ending: BoolArray, name_fn: Callable[[int], str] = str
+) -> BoolArray:
     """Return the mask `[S]` of terminal cells: given, or all states where every action ends the episode."""
     if terminal is None:
         return is_ending
@@ -192,7 +206,7 @@ def checked_terminal(terminal: ArrayLike | None, is_ending: BoolArray) -> BoolAr
     if wrong.any():
         raise InputError(
             "a terminal state must have empty transition rows, "
-            f"got next states at state {int(np.argmax(wrong))}. Remove them, or do not call it terminal."
+            f"got next states at state {name_fn(int(np.argmax(wrong)))}. Remove them, or do not call it terminal."
         )
     return mask
 

@@ -1,6 +1,6 @@
 """Problems as files: `problem.toml` for people, records of plain data and arrays for studies."""
 
-from journeyman.problem_files.example import write_example
+from journeyman.problem_files.example import write_example, write_from_graph, write_from_map
 from journeyman.problem_files.explanation import Explanation, explain
 from journeyman.problem_files.loading import load_problem
 from journeyman.problem_files.records import ProblemRecord, problem_from_record, problem_to_record
@@ -13,4 +13,6 @@ __all__ = [
     "problem_from_record",
     "problem_to_record",
     "write_example",
+    "write_from_graph",
+    "write_from_map",
 ]

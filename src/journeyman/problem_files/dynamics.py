@@ -1,4 +1,4 @@
-"""The dynamics of a problem file: its [transitions], [states], [actions] and [grid], and the discount."""
+"""The dynamics of a problem file: its [transitions], [map] or [graph], its [states], [actions] and [grid]."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,9 +8,12 @@ import numpy as np
 from journeyman.checks import real_number
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP, Grid, validation
-from journeyman.mdp.edges import check_no_action_is_left_out, rows_from_edges
+from journeyman.mdp.edges import EdgeTable, edges_exist, read_edges
+from journeyman.mdp.names import Names
 from journeyman.mdp.rows import Rows, rows_from_dense
 from journeyman.mdp.validation import checked_discount
+from journeyman.problem_files.graphs import mdp_of_graph
+from journeyman.problem_files.maps import mdp_of_map
 from journeyman.problem_files.tables import ROOT, TomlFile, TomlTable, read_numbers
 from journeyman.types import BoolArray, FloatArray
 
@@ -56,24 +59,55 @@ def _drawn(layout: object, wall: str) -> tuple[list[str], list[tuple[int, int, s
     return lines, marks
 
 
+SOURCES = ("transitions", "map", "graph")
+
+
 def dynamics_of(file: TomlFile) -> FiniteMDP:
     """Return the dynamics; initial and terminal states may be named by their labels, so they are set last."""
     top, states = file.table(ROOT), file.table("states")
     with top.blamed("discount"):
         discount = checked_discount(top.require("discount", "discount = 0.9"))
-    about = {
-        "state_labels": _labels(states),
-        "action_labels": _labels(file.table("actions")),
-        "grid": grid_of(file.table("grid")),
-    }
-    mdp = _from_transitions(file.table("transitions"), discount, about)
+    source = _source(file)
+    labels = {"state_labels": _labels(states), "action_labels": _labels(file.table("actions"))}
+    if source == "transitions":
+        about = {**labels, "grid": grid_of(file.table("grid"))}
+        mdp = _from_transitions(file.table("transitions"), discount, about)
+    else:
+        mdp = _made(file, source, discount, labels)
     if "initial" in states:
         with states.blamed("initial"):
             mdp = replace(mdp, initial=initial_distribution(states.data["initial"], mdp))
-    if "terminal" in states:
+    if "terminal" in states and source == "transitions":
         with states.blamed("terminal"):
             mdp = replace(mdp, terminal=state_mask(states.data["terminal"], mdp, "terminal"))
     return mdp
+
+
+def _source(file: TomlFile) -> str:
+    """Return which table says what actions do: there must be one."""
+    given = [name for name in SOURCES if name in file.data]
+    if len(given) != 1:
+        got = " and ".join(f"[{name}] ({file.place(ROOT, name)})" for name in given) or "none"
+        raise InputError(
+            f"a problem must have one of [transitions], [map] and [graph], got {got} in {file.path.name}. "
+            f"{'Remove one of them.' if given else 'Example: ' + EXAMPLE + ' in [transitions]'}"
+        )
+    return given[0]
+
+
+def _made(file: TomlFile, source: str, discount: float, labels: dict[str, Any]) -> FiniteMDP:
+    """Return the MDP of a map or a graph."""
+    file.table("grid").check_left_out(tuple(file.table("grid").data), f"where a {source} is given", "It draws itself.")
+    states, terminal = file.table("states"), None
+    if "terminal" in states:
+
+        def terminal(names: Names) -> BoolArray:
+            with states.blamed("terminal"):
+                return named_states(states.data["terminal"], names, "terminal")
+
+    make: Any = mdp_of_map if source == "map" else mdp_of_graph
+    made: FiniteMDP = make(file.table(source), discount, **labels, terminal=terminal, has_initial="initial" in states)
+    return made
 
 
 def _from_transitions(table: TomlTable, discount: float, about: dict[str, Any]) -> FiniteMDP:
@@ -86,8 +120,10 @@ def _from_transitions(table: TomlTable, discount: float, about: dict[str, Any]) 
                 f"only an .npz file has a layout, got layout for {path.name} at {table.place('layout')}. Remove it."
             )
         with table.blamed("file"):
-            rows = rows_from_edges(path, *(_size(table, kind, about) for kind in ("state", "action")))
-        return _from_rows(table, rows, discount, about)
+            sizes = (table.data.get("num_states"), table.data.get("num_actions"))
+            edges = read_edges(path, *sizes, about["state_labels"], about["action_labels"])
+        about |= {"state_labels": edges.state_labels, "action_labels": edges.action_labels}
+        return _from_rows(table, edges.rows, discount, about, edges)
     with table.blamed("file"):
         arrays = read_numbers(path, "transitions")
     if arrays:
@@ -105,7 +141,9 @@ def _from_transitions(table: TomlTable, discount: float, about: dict[str, Any]) 
         return replace(saved, **{name: value for name, value in about.items() if value is not None})
 
 
-def _from_rows(table: TomlTable, rows: Rows, discount: float, about: dict[str, Any]) -> FiniteMDP:
+def _from_rows(
+    table: TomlTable, rows: Rows, discount: float, about: dict[str, Any], edges: EdgeTable | None = None
+) -> FiniteMDP:
     """Return the MDP of rows; actions without edges are what `missing_actions` says."""
     # Labels and grid are blamed for what is wrong with them, not the transitions.
     with table.file.table("states").blamed("labels"):
@@ -120,18 +158,14 @@ def _from_rows(table: TomlTable, rows: Rows, discount: float, about: dict[str, A
     )
     available: Any = None
     if rule == "unavailable":
-        has_edges = (np.diff(rows.indptr) > 0).reshape(rows.num_states, rows.num_actions)
+        has_edges = edges_exist(rows)
         available = has_edges | ~has_edges.any(axis=1, keepdims=True)
     with table.blamed("file"):
-        if rule == "error":
-            check_no_action_is_left_out(rows, MISSING_ADVICE)
+        if edges is not None:
+            edges.check_sums(missing_mass, saying='missing_mass = "terminates" in [transitions]')
+        if edges is not None and rule == "error":
+            edges.check_no_action_is_left_out(MISSING_ADVICE)
         return FiniteMDP(rows=rows, discount=discount, available=available, missing_mass=missing_mass, **about)
-
-
-def _size(table: TomlTable, kind: str, about: dict[str, Any]) -> int | None:
-    """Return how many states or actions there are: as said, else as many as have labels."""
-    labels = about[f"{kind}_labels"]
-    return table.data.get(f"num_{kind}s", None if labels is None else len(labels))
 
 
 def _labels(table: TomlTable) -> tuple[str, ...] | None:
@@ -143,7 +177,8 @@ def _labels(table: TomlTable) -> tuple[str, ...] | None:
             f"labels must be a list of words, got {labels!r} at {table.place('labels')}. "
             'Example: labels = ["home", "road"]'
         )
-    return tuple(labels)
+    with table.blamed("labels"):
+        return validation.checked_labels(labels, len(labels), "labels")
 
 
 def state_mask(value: Any, mdp: FiniteMDP, what: str) -> BoolArray:
@@ -152,18 +187,26 @@ def state_mask(value: Any, mdp: FiniteMDP, what: str) -> BoolArray:
         return np.ones(mdp.num_states, dtype=bool)
     if value == "reachable":
         return mdp.reachable() & ~mdp.terminal
+    return named_states(value, mdp.state_names, what)
+
+
+def named_states(value: Any, names: Names, what: str) -> BoolArray:
+    """Return `[S]` which states a list of names or numbers means."""
     if not isinstance(value, list):
-        raise InputError(
-            f'{what} must be a list of states, "all" or "reachable", got {value!r}. Example: {what} = [0, 3]'
-        )
-    mask = np.zeros(mdp.num_states, dtype=bool)
-    mask[[mdp.state_names.index(name) for name in value]] = True
+        words = "" if what == "terminal" else ', "all" or "reachable"'
+        raise InputError(f"{what} must be a list of states{words}, got {value!r}. Example: {what} = [0, 3]")
+    mask = np.zeros(names.size, dtype=bool)
+    mask[[names.index(name) for name in value]] = True
     return mask
 
 
 def initial_distribution(value: Any, mdp: FiniteMDP) -> FloatArray:
-    """Return `[S]` chances: of a list of states, equally likely, or of a table {state = chance}."""
+    """Return `[S]` chances: of a list of states, equally likely, "all" but terminal ones, or {state = chance}."""
     chances = np.zeros(mdp.num_states)
+    if value == "all":
+        value = np.flatnonzero(~mdp.terminal).tolist()
+        chances[value] = 1.0 / max(1, len(value))
+        return chances
     if isinstance(value, list) and value:
         chances[[mdp.state_names.index(name) for name in value]] = 1.0
         return np.asarray(chances / chances.sum())
@@ -172,6 +215,6 @@ def initial_distribution(value: Any, mdp: FiniteMDP) -> FloatArray:
             chances[mdp.state_names.index(name)] = real_number(chance, f"the chance of initial state {name}")
         return chances
     raise InputError(
-        f"initial must be a list of states or a table of chances, got {value!r}. "
+        f'initial must be a list of states, "all" or a table of chances, got {value!r}. '
         'Examples: initial = ["home"], initial = {0 = 0.5, 3 = 0.5}'
     )

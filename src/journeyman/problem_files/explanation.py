@@ -1,6 +1,8 @@
-"""What a problem says, in numbers and in words: sizes, what can be reached, and what beta means for this problem."""
+"""What a problem says, in numbers and in words: sizes, what can be reached, what its prior implies, what beta means."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,14 @@ from journeyman.experts import SimulatedExpert
 from journeyman.mdp import q_values, solve_batch
 from journeyman.mdp.accuracy import accuracy_of
 from journeyman.problem import Problem, beta_of
+from journeyman.problem_files.implications import (
+    Implications,
+    implication_lines,
+    implication_warnings,
+    implications_of,
+)
 from journeyman.types import FloatArray
-from journeyman.wording import counted, percent
+from journeyman.wording import counted, listed, percent
 
 TIE_TOLERANCE = 1e-9
 MAX_ENTRIES = 20_000_000  # action values held at once
@@ -20,6 +28,9 @@ MODEL_WORDS = {
     "per_state_action": "one unknown number per state and action",
     "features": "known features times unknown numbers",
 }
+MAX_NAMED = 5  # states
+MAX_LOOKED_AT, LIKENESS = 100, 0.8  # labels that may be misspelt
+MANY_ACTIONS, FEW_ACTIONS = 20, 6  # in all, and where most are
 NEARLY_SURE, NEARLY_RANDOM = 0.995, 0.1  # of the way from chance to certainty
 
 
@@ -40,13 +51,17 @@ class Explanation:
         An action that is worth so much less is chosen half as often, by a Boltzmann expert.
     choice_states
         `[S]` part of the rewards for which actions differ in a state; where it is 0 answers tell nothing.
+    unreachable
+        States that cannot be reached from the initial ones; `unreachable_queryable`: those of them that may be asked.
+    prior
+        What the prior implies: returns, what is at stake, where apprentices go.
     warnings
         What is unusual, with advice.
     """
 
     problem: Problem
     num_transitions: int
-    num_reachable: int
+    unreachable: tuple[int, ...]
     unreachable_queryable: tuple[int, ...]
     best_action_chance: float | None
     best_action_range: tuple[float, float] | None
@@ -54,7 +69,13 @@ class Explanation:
     halving_gap: float | None
     choice_states: FloatArray
     num_rewards: int
+    prior: Implications
     warnings: tuple[str, ...]
+
+    @property
+    def num_reachable(self) -> int:
+        """Number of states that can be reached from the initial ones."""
+        return self.problem.mdp.num_states - len(self.unreachable)
 
     def to_record(self) -> dict[str, Any]:
         """Return the explanation as plain data for JSON."""
@@ -68,6 +89,7 @@ class Explanation:
             "initial_states": np.flatnonzero(mdp.initial).tolist(),
             "queryable_states": np.flatnonzero(problem.queryable).tolist(),
             "num_reachable": self.num_reachable,
+            "unreachable_states": list(self.unreachable),
             "unreachable_queryable": list(self.unreachable_queryable),
             "has_grid": mdp.grid is not None,
             "reward_model": model.kind,
@@ -80,13 +102,17 @@ class Explanation:
             "chance_at_random": self.chance_at_random,
             "halving_gap": self.halving_gap,
             "num_rewards": self.num_rewards,
+            "prior": self.prior.to_record(),
             "warnings": list(self.warnings),
         }
 
 
-def explain(problem: Problem, *, num_rewards: int = 200, seed: int = 0) -> Explanation:
-    """Explain a problem; what beta means is computed on `num_rewards` draws of the prior, fewer for huge problems.
+def explain(
+    problem: Problem, *, num_rewards: int = 200, seed: int = 0, epsilon: float = 0.1, is_share: bool = False
+) -> Explanation:
+    """Explain a problem; what the prior implies and what beta means is computed on `num_rewards` draws of the prior.
 
+    Fewer are drawn for huge problems. `epsilon` is in units of the reward, or if `is_share` a part of what is at stake.
     Chances lie in 0..1, and are None where nothing can be asked.
     """
     mdp = problem.mdp
@@ -102,15 +128,20 @@ def explain(problem: Problem, *, num_rewards: int = 200, seed: int = 0) -> Expla
     random = (is_best.sum(axis=2) / mdp.available.sum(axis=1))[:, asked]
     reachable = mdp.reachable()
     unreachable = tuple(np.flatnonzero(problem.queryable & ~reachable).tolist())
+    is_best &= mdp.available
+    prior = implications_of(problem, rng, rewards, values, is_best, epsilon, is_share)
     found = at_random = found_range = None
     if asked.any():
         per_reward = chances.mean(axis=1)
         found, at_random = float(per_reward.mean()), float(random.mean())
         found_range = tuple(np.quantile(per_reward, [0.05, 0.95]).tolist())
+    doubts = _warnings(problem, unreachable, found, at_random, has_choice.mean(axis=0))
+    if at_random is None or at_random < 1.0 - TIE_TOLERANCE:  # else there is nothing more to say
+        doubts += tuple(implication_warnings(prior, problem))
     return Explanation(
         problem=problem,
         num_transitions=len(mdp.rows.next_states),
-        num_reachable=int(reachable.sum()),
+        unreachable=tuple(np.flatnonzero(~reachable).tolist()),
         unreachable_queryable=unreachable,
         best_action_chance=found,
         best_action_range=found_range,
@@ -118,7 +149,8 @@ def explain(problem: Problem, *, num_rewards: int = 200, seed: int = 0) -> Expla
         halving_gap=None if beta_of(problem) is None else float(np.log(2.0) / problem.beta),
         choice_states=has_choice.mean(axis=0),
         num_rewards=size,
-        warnings=_warnings(problem, unreachable, found, at_random, has_choice.mean(axis=0)),
+        prior=prior,
+        warnings=doubts,
     )
 
 
@@ -151,9 +183,10 @@ def _warnings(
         )
     if unreachable:
         found.append(
-            f"{len(unreachable)} of the states that may be asked about cannot be reached from the initial states, "
-            f'for example {problem.mdp.state_name(unreachable[0])}. If that is not meant: queryable = "reachable".'
+            f"{len(unreachable)} of the states that may be asked about cannot be reached from the initial states: "
+            f'{_named(problem, unreachable)}. If that is not meant, open a way; else queryable = "reachable".'
         )
+    found += _misspelt(problem)
     share = (chance - at_random) / (1.0 - at_random) if at_random < 1.0 else 1.0
     if at_random >= 1.0 - TIE_TOLERANCE:
         found.append("Actions never differ where one may ask: no answer tells anything about the reward.")
@@ -167,19 +200,53 @@ def _warnings(
             "This expert nearly never makes a mistake. If yours does, one wrong answer will mislead the posterior: use "
             "a smaller beta."
         )
-    silent = int((problem.queryable & ~problem.mdp.terminal & (has_choice == 0)).sum())
+    silent = np.flatnonzero(problem.queryable & ~problem.mdp.terminal & (has_choice == 0)).tolist()
     if silent and at_random < 1.0 - TIE_TOLERANCE:
         found.append(
-            f"In {silent} of the states that may be asked about all actions are the same: answers tell nothing."
+            f"In {len(silent)} of the states that may be asked about all actions are the same, so that answers tell "
+            f"nothing: {_named(problem, silent)}. If nobody should be asked there, leave them out of queryable."
+        )
+    most = int(problem.mdp.available[~problem.mdp.terminal].sum(axis=1).max(initial=0))
+    if problem.mdp.num_actions > MANY_ACTIONS and most <= FEW_ACTIONS:
+        found.append(
+            f"There are {problem.mdp.num_actions} actions, but at most {most} in a state. That works, and costs time "
+            "and memory: if places have directions in common, give actions labels such as left, right and back."
         )
     return tuple(found)
+
+
+def _misspelt(problem: Problem) -> list[str]:
+    """Ask about terminal states that are called nearly like others: a misspelt next state brings a state of its own."""
+    mdp = problem.mdp
+    if mdp.state_labels is None or mdp.grid is not None:
+        return []
+    others = [label for label, is_end in zip(mdp.state_labels, mdp.terminal, strict=True) if not is_end]
+    for state in np.flatnonzero(mdp.terminal)[:MAX_LOOKED_AT].tolist():
+        label = mdp.state_labels[state]
+        close = get_close_matches(label, others, n=1, cutoff=LIKENESS)
+        if close and not any(sign.isdigit() for sign in label + close[0]):
+            return [
+                f"Episodes end in {label}, which is spelt nearly like {close[0]}. If it is a mistake in writing, "
+                "correct it, and give [states] labels, so that the next one is found at once."
+            ]
+    return []
+
+
+def _named(problem: Problem, states: Sequence[int]) -> str:
+    """Name the first of some states: "a, b and 3 more"."""
+    names = [problem.mdp.state_name(state) for state in states[:MAX_NAMED]]
+    more = len(states) - len(names)
+    return listed([*names, f"{more} more"] if more else names)
 
 
 def explanation_lines(explanation: Explanation) -> list[tuple[str, str]]:
     """Return what a problem is as (title, sentence) pairs."""
     problem, mdp = explanation.problem, explanation.problem.mdp
-    unreachable = mdp.num_states - explanation.num_reachable
-    reach = "all can be reached" if not unreachable else f"{unreachable} cannot be reached from an initial one"
+    unreachable = explanation.unreachable
+    reach = "all can be reached"
+    if unreachable:
+        reach = f"{len(unreachable)} cannot be reached from an initial one: {_named(problem, unreachable)}"
+    ends, starts = (np.flatnonzero(mask).tolist() for mask in (mdp.terminal, mdp.initial > 0))
     model = problem.reward_model
     horizon = 1.0 / (1.0 - mdp.discount)
     lines = [
@@ -188,7 +255,10 @@ def explanation_lines(explanation: Explanation) -> list[tuple[str, str]]:
             f"{counted(mdp.num_states, 'state')}, {counted(mdp.num_actions, 'action')}, "
             f"{counted(explanation.num_transitions, 'transition')}",
         ),
-        ("States", f"{int(mdp.terminal.sum())} terminal, {int((mdp.initial > 0).sum())} initial; {reach}"),
+        (
+            "States",
+            f"{_some(problem, ends, 'terminal')}, {_some(problem, starts, 'initial')}; {reach}",
+        ),
         ("Questions", f"{counted(int(problem.queryable.sum()), 'state')} may be asked about"),
         (
             "Reward",
@@ -196,7 +266,13 @@ def explanation_lines(explanation: Explanation) -> list[tuple[str, str]]:
         ),
         ("Discount", f"{mdp.discount:g}: the future counts for about {horizon:.3g} steps"),
     ]
-    return [*lines, ("Expert", _expert(explanation))]
+    return [*lines, *implication_lines(explanation.prior), ("Expert", _expert(explanation))]
+
+
+def _some(problem: Problem, states: list[int], what: str) -> str:
+    """Count states, and name them where they have labels: "1 terminal (pond)"."""
+    is_named = problem.mdp.state_labels is not None and states and len(states) < problem.mdp.num_states
+    return f"{len(states)} {what}" + (f" ({_named(problem, states)})" if is_named else "")
 
 
 def _expert(explanation: Explanation) -> str:

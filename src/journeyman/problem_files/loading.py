@@ -11,10 +11,10 @@ from journeyman.experts.models import BOLTZMANN_KEYS
 from journeyman.problem import Problem
 from journeyman.problem_files.dynamics import dynamics_of, state_mask
 from journeyman.problem_files.rewards import prior_of, reward_model_of
-from journeyman.problem_files.tables import ROOT, TomlTable, read_toml
+from journeyman.problem_files.tables import ROOT, TomlFile, TomlTable, read_toml
 from journeyman.registry import OUTSIDE
 
-TABLES = ("transitions", "states", "actions", "reward", "prior", "expert", "grid")
+TABLES = ("transitions", "map", "graph", "states", "actions", "reward", "prior", "expert", "grid")
 KEYS = {
     ROOT: ("discount", *TABLES),
     "states": ("labels", "initial", "terminal", "queryable"),
@@ -30,7 +30,11 @@ def load_problem(path: str | Path) -> Problem:
 
     Files that it names are looked for beside it. What is missing, unknown or wrong is said with file, line and key.
     """
-    file = read_toml(path)
+    return problem_of(read_toml(path))
+
+
+def problem_of(file: TomlFile) -> Problem:
+    """Return the problem of a file that was read, or is still to be written."""
     for name, keys in KEYS.items():
         if name != "expert":
             file.table(name).check_keys(keys)

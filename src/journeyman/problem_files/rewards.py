@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from journeyman.checks import nearest
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
-from journeyman.mdp.rows import index_column
-from journeyman.problem_files.tables import TomlTable, read_matrix, read_named_columns, read_numbers
+from journeyman.problem_files.tables import TomlTable, read_columns, read_matrix, read_numbers
 from journeyman.registry import OUTSIDE
 from journeyman.rewards import (
     PRIORS,
@@ -32,6 +32,8 @@ PRIOR_KEYS = {
     "discrete": ("kind", "atoms", "probabilities"),
 }
 JITTER = 1e-6  # part of the variance that is added to the diagonal, so that a smooth kernel stays invertible
+PLAIN = "plain"  # the kind of cells of which nothing is said
+OTHERS = "others"  # in a table by name: all that it does not name
 MODELS = ("per_state", "per_state_action", "features")
 
 
@@ -39,6 +41,9 @@ def reward_model_of(table: TomlTable, mdp: FiniteMDP) -> RewardModel:
     """Return the reward model that the table describes."""
     table.check_keys(REWARD_KEYS)
     model = table.choice("model", MODELS, 'model = "per_state"')
+    if model == "features" and "features" not in table and mdp.grid is not None and mdp.grid.kinds is not None:
+        with table.blamed("model"):
+            return terrain_features(mdp)
     if model == "features":
         path = table.existing_file("features", 'features = "features.csv"')
         with table.blamed("features"):
@@ -56,27 +61,46 @@ def _read_csv(path: Path, mdp: FiniteMDP) -> RewardModel:
 
     States, or states and actions, that it leaves out have features and offset 0.
     """
-    columns = read_named_columns(path)
-    names = tuple(name for name in columns if name not in ("state", "action", "offset"))
-    if "state" not in columns or not names:
+    table = read_columns(path, "a table of features")
+    names = tuple(name for name in table.names if name not in ("state", "action", "offset"))
+    if "state" not in table or not names:
         raise InputError(
-            f"{path.name} must have a column state and one column per parameter, got {', '.join(columns)}. "
+            f"{path.name} must have a column state and one column per parameter, got {', '.join(table.names)}. "
             "Columns action and offset are optional."
         )
-    sizes = {"state": mdp.num_states, "action": mdp.num_actions}
-    keys = [key for key in sizes if key in columns]
-    shape = tuple(sizes[key] for key in keys)
-    place = tuple(index_column(columns[key], key, sizes[key], lambda i: f"entry {i} of {path.name}") for key in keys)
-    counts = np.zeros(shape, dtype=np.int64)
-    np.add.at(counts, place, 1)
-    if (counts > 1).any():
-        where = ", ".join(f"{key} {i}" for key, i in zip(keys, np.argwhere(counts > 1)[0], strict=True))
-        raise InputError(f"{path.name} must have at most one line for each place, got {where} again. Remove one.")
+    finders = {"state": mdp.state_names, "action": mdp.action_names}
+    keys = [key for key in finders if key in table]
+    shape = tuple(finders[key].size for key in keys)
+    place = tuple(table.indices(key, finders[key].index) for key in keys)
+    flat = np.ravel_multi_index(place, shape)
+    first = np.unique(flat, return_index=True)[1]
+    if len(first) < len(table):
+        again = int(np.setdiff1d(np.arange(len(table)), first)[0])
+        before = int(np.flatnonzero(flat == flat[again])[0])
+        where = ", ".join(f"{key} {table.values(key)[again]}" for key in keys)
+        raise InputError(
+            f"{path.name} must have at most one line for each place, got {where} at line {table.lines[before]} and "
+            f"again at line {table.lines[again]}. Remove one."
+        )
     features = np.zeros((*shape, len(names)))
-    features[place] = np.stack([columns[name] for name in names], axis=1)
+    features[place] = np.stack([table.numbers(name) for name in names], axis=1)
     offset = np.zeros(shape)
-    offset[place] = columns.get("offset", 0.0)
+    if "offset" in table:
+        offset[place] = table.numbers("offset")
     return LinearFeatures(features, mdp, offset=offset, names=names)
+
+
+def terrain_features(mdp: FiniteMDP) -> RewardModel:
+    """Return the model with one unknown number per kind of cell, such as a terrain of a map; plain cells have none."""
+    kinds = () if mdp.grid is None or mdp.grid.kinds is None else mdp.grid.kinds
+    names = tuple(dict.fromkeys(kind for kind in kinds if kind != PLAIN))
+    if not names:
+        raise InputError(
+            'model = "features" must have terrains or a features table, got neither. Name a terrain, such as '
+            'terrains = { "~" = "water" }, or say model = "per_state".'
+        )
+    features = np.array([[float(kind == name) for name in names] for kind in kinds])
+    return LinearFeatures(features, mdp, names=names)
 
 
 def _read_arrays(path: Path, mdp: FiniteMDP) -> RewardModel:
@@ -99,32 +123,85 @@ def prior_of(table: TomlTable, model: RewardModel, mdp: FiniteMDP) -> Prior:
         return table.made(PRIORS[kind], {"num_parameters": model.num_parameters, **given})
     table.check_keys(PRIOR_KEYS[kind])
     if kind == "normal":
-        mean, std = _per_parameter(table, "mean", model, 0.0), _per_parameter(table, "std", model)
+        mean, std = _per_parameter(table, "mean", model, mdp, 0.0), _per_parameter(table, "std", model, mdp)
         with table.blamed("std"):
             Normal(model.num_parameters, 0.0, std)
         return Normal(model.num_parameters, mean, std)
     if kind == "uniform":
-        low, high = (_per_parameter(table, key, model) for key in ("low", "high"))
+        low, high = (_per_parameter(table, key, model, mdp) for key in ("low", "high"))
         with table.blamed("low"):
             return Uniform(model.num_parameters, low, high)
     if kind == "discrete":
-        return _discrete(table, model)
+        return _discrete(table, model, mdp)
     return _correlated(table, model, mdp)
 
 
-def _per_parameter(table: TomlTable, key: str, model: RewardModel, default: float | None = None) -> Any:
-    """Return a number for all parameters, a list with one each, or a table by parameter name as a list."""
+def _per_parameter(table: TomlTable, key: str, model: RewardModel, mdp: FiniteMDP, default: float | None = None) -> Any:
+    """Return a number for all parameters, a list with one each, or a table by name as a list.
+
+    Names are those of parameters; where there is one parameter per state, those of states, and where there is one per
+    state and action, tables by state hold tables by action. `others` is for all that are not named.
+    """
     value = table.data.get(key, default) if default is not None else table.require(key, f"{key} = 1.0")
     with table.blamed(key):
         if not isinstance(value, dict):
             return _numbers(value, key)
-        names = [model.parameter_name(i) for i in range(model.num_parameters)]
-        if sorted(value) != sorted(names):
+        given = {name: number for name, number in value.items() if name != OTHERS or _is_name(name, model, mdp)}
+        others = value.get(OTHERS) if OTHERS not in given else None
+        found: list[Any] = [others] * model.num_parameters
+        named: dict[int, str] = {}
+        for name, index, number in _flattened(given, model, mdp, key):
+            if index in named:
+                raise InputError(f"{key} must name a parameter once, got {named[index]} and {name}. Remove one.")
+            named[index] = name
+            found[index] = number
+        if None in found:
+            missing = [parameter_title(i, model, mdp) for i, number in enumerate(found) if number is None]
             raise InputError(
-                f"{key} must have one number for each parameter ({', '.join(names[:8])}), got {', '.join(value)}. "
-                "Name each of them once."
+                f"{key} must have one number for each of {model.num_parameters} parameters, got none for "
+                f"{', '.join(missing[:8])}{' ...' if len(missing) > 8 else ''}. Name each of them, or add "
+                f"{OTHERS} = 1.0 for the rest."
             )
-        return _numbers([value[name] for name in names], key)
+        return _numbers(found, key)
+
+
+def _flattened(given: dict[str, Any], model: RewardModel, mdp: FiniteMDP, key: str) -> list[tuple[str, int, Any]]:
+    """Return (name, parameter, number) of a table by name."""
+    found = []
+    for name, number in given.items():
+        if isinstance(number, dict) and model.kind == "per_state_action":
+            first = mdp.state_names.index(name) * mdp.num_actions
+            found += [(f"{name}.{word}", first + mdp.action_names.index(word), one) for word, one in number.items()]
+        elif model.kind == "per_state_action" and name not in _parameter_names(model):
+            first = mdp.state_names.index(name) * mdp.num_actions
+            found += [(name, first + action, number) for action in range(mdp.num_actions)]
+        else:
+            found.append((name, parameter_index(name, model, mdp), number))
+    return found
+
+
+def parameter_index(name: str, model: RewardModel, mdp: FiniteMDP) -> int:
+    """Return which parameter a name means: its own, or where there is one per state, that of the state."""
+    names = _parameter_names(model)
+    if name in names:
+        return names.index(name)
+    if model.kind == "per_state":
+        return mdp.state_names.index(name)
+    hint = nearest(name, names) or f"There are {', '.join(names[:8])}{' ...' if len(names) > 8 else ''}."
+    raise InputError(f"a parameter must be one of the reward model, got {name!r}. {hint}")
+
+
+def _parameter_names(model: RewardModel) -> list[str]:
+    return [model.parameter_name(i) for i in range(model.num_parameters)]
+
+
+def parameter_title(index: int, model: RewardModel, mdp: FiniteMDP) -> str:
+    """Name a parameter for people: by its state where there is one for each."""
+    return mdp.state_name(index) if model.kind == "per_state" else model.parameter_name(index)
+
+
+def _is_name(name: str, model: RewardModel, mdp: FiniteMDP) -> bool:
+    return name in (model.names or ()) or (model.names is None and name in (mdp.state_labels or ()))
 
 
 def _numbers(value: Any, key: str) -> Any:
@@ -136,25 +213,28 @@ def _numbers(value: Any, key: str) -> Any:
     return float(value)
 
 
-def _discrete(table: TomlTable, model: RewardModel) -> Prior:
+def _discrete(table: TomlTable, model: RewardModel, mdp: FiniteMDP) -> Prior:
     """Return the prior over atoms: a list of lists, or a CSV file with a column per parameter and a probability."""
     atoms = table.require("atoms", 'atoms = [[0.0, 1.0], [1.0, 0.0]], or atoms = "atoms.csv"')
     probabilities = table.data.get("probabilities")
     if isinstance(atoms, str):
         path = table.existing_file("atoms", 'atoms = "atoms.csv"')
         with table.blamed("atoms"):
-            columns = read_named_columns(path)
-            names = [model.parameter_name(i) for i in range(model.num_parameters)]
-            given = [name for name in columns if name != "probability"]
-            if sorted(given) != sorted(names):
+            columns = read_columns(path, "a table of atoms")
+            given = [name for name in columns.names if name != "probability"]
+            places = [parameter_index(name, model, mdp) for name in given]
+            if sorted(places) != list(range(model.num_parameters)):
+                names = [parameter_title(i, model, mdp) for i in range(model.num_parameters)]
                 raise InputError(
                     f"{path.name} must have a column for each parameter ({', '.join(names[:8])}), and may have "
-                    f"probability, got {', '.join(columns)}. Rename them."
+                    f"probability, got {', '.join(columns.names)}. Rename them."
                 )
             if probabilities is not None and "probability" in columns:
                 raise InputError(f"probabilities must be given once, got them in {path.name} too. Remove one.")
-            probabilities = columns.get("probability", probabilities)
-            atoms = np.stack([columns[name] for name in names], axis=1)
+            if "probability" in columns:
+                probabilities = columns.numbers("probability")
+            by_place = dict(zip(places, given, strict=True))
+            atoms = np.stack([columns.numbers(by_place[i]) for i in range(model.num_parameters)], axis=1)
     with table.blamed("atoms"):
         atoms = atoms if isinstance(atoms, np.ndarray) else _numbers(atoms, "atoms")
         if isinstance(probabilities, list):
@@ -169,8 +249,8 @@ def _discrete(table: TomlTable, model: RewardModel) -> Prior:
 
 
 def _correlated(table: TomlTable, model: RewardModel, mdp: FiniteMDP) -> Prior:
-    """Return the correlated Normal: by its covariance, or by a smooth kernel over the cells of a grid."""
-    mean = _per_parameter(table, "mean", model, 0.0)
+    """Return the correlated Normal: by its covariance, or by a smooth kernel over the places of states."""
+    mean = _per_parameter(table, "mean", model, mdp, 0.0)
     if "covariance" in table:
         table.check_left_out(("std", "length_scale"), "where covariance is given", "Remove one.")
         given = table.data["covariance"]
@@ -191,14 +271,16 @@ def _spread(mean: Any, model: RewardModel) -> Any:
 
 
 def _kernel(std: Any, scale: Any, model: RewardModel, mdp: FiniteMDP) -> FloatArray:
-    """Return std^2 exp(-d^2 / (2 scale^2)) `[S, S]` for distances d between cells."""
-    if model.kind != "per_state" or mdp.grid is None:
+    """Return std^2 exp(-d^2 / (2 scale^2)) `[S, S]` for distances d between cells, or between coordinates."""
+    where = mdp.coordinates if mdp.grid is None else mdp.grid.places
+    if model.kind != "per_state" or where is None:
         raise InputError(
-            'length_scale must come with model = "per_state" and a [grid], got another problem. Give a covariance.'
+            'length_scale must come with model = "per_state" and states that lie somewhere (a map, a [grid], or a '
+            "graph with coordinates), got another problem. Give a covariance."
         )
     if not (isinstance(std, float) and isinstance(scale, float) and std > 0 and scale > 0):
         raise InputError(f"std and length_scale must be positive numbers, got {std} and {scale}. Example: std = 1.0")
-    places = mdp.grid.places.astype(np.float64)
+    places = where.astype(np.float64)
     squared = ((places[:, None, :] - places[None, :, :]) ** 2).sum(axis=-1)
     covariance = std**2 * (np.exp(-squared / (2.0 * scale**2)) + JITTER * np.eye(len(places)))
     return np.asarray(covariance)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from journeyman.checks import nearest, suggestion
 from journeyman.errors import InputError, JourneymanError
 from journeyman.storage.files import number_table, read_arrays, read_csv
+from journeyman.storage.tables import Table, file_text, found_separator, read_table
 from journeyman.types import AnyArray, FloatArray
 
 T = TypeVar("T")
@@ -28,6 +29,8 @@ class TomlFile:
     def table(self, name: str) -> "TomlTable":
         """Return a table by name ("" for the top of the file), empty if it is not there."""
         content = self.data if name == ROOT else self.data.get(name, {})
+        if name == "map" and isinstance(content, str):
+            content = {"drawing": content}  # the short form: map = """..."""
         if not isinstance(content, dict):
             raise InputError(
                 f"{name} must be a table, got {content!r} at {self.place(ROOT, name)}. Write [{name}] on a line of its "
@@ -43,7 +46,7 @@ class TomlFile:
     def line_of(self, table: str, key: str | None = None) -> int | None:
         """Return the line number of a table's header or of a key in it, or None if it cannot be found."""
         current = ROOT
-        for number, line in enumerate(self.text.splitlines(), start=1):
+        for number, line in enumerate(_lines_outside_texts(self.text), start=1):
             header = re.match(r"\s*\[\s*\"?([^\]\"]+?)\"?\s*\]\s*(#.*)?$", line)
             if header:
                 current = header.group(1)
@@ -56,6 +59,24 @@ class TomlFile:
             if key is not None and table == ROOT and header and current == key:
                 return number
         return None
+
+
+def _lines_outside_texts(text: str) -> Iterator[str]:
+    """Yield the lines of a TOML file, empty where they lie inside of a text of several lines, such as a map."""
+    delimiter = None
+    for line in text.splitlines():
+        yield line if delimiter is None else ""
+        rest = line
+        while True:
+            if delimiter is None:
+                found = re.search(r"\"{3}|'{3}", rest)
+                if found is None:
+                    break
+                delimiter, rest = found.group(), rest[found.end() :]
+            _, closing, rest = rest.partition(delimiter)
+            if not closing:
+                break
+            delimiter = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +127,25 @@ class TomlTable:
             hint = nearest(word, known) or f"Example: {example}. {advice}".rstrip()
             raise InputError(f"{key} must be one of {', '.join(known)}, got {word!r} at {self.place(key)}. {hint}")
         return str(word)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """Return true or false."""
+        value = self.data.get(key, default)
+        if not isinstance(value, bool):
+            raise InputError(
+                f"{key} must be true or false, got {value!r} at {self.place(key)}. Example: {key} = "
+                f"{str(not default).lower()}"
+            )
+        return value
+
+    def chance(self, key: str, default: float) -> float:
+        """Return a number between 0 and 1."""
+        value = self.data.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+            raise InputError(
+                f"{key} must be a chance between 0 and 1, got {value!r} at {self.place(key)}. Example: {key} = 0.1"
+            )
+        return float(value)
 
     def existing_file(self, key: str, example: str) -> Path:
         """Return the path of a file that is named relative to the TOML file."""
@@ -168,26 +208,24 @@ def read_toml(path: str | Path) -> TomlFile:
         ) from None
 
 
-def read_named_columns(path: Path) -> dict[str, FloatArray]:
-    """Read a CSV file with a header and numbers below it: columns `[n]` by name."""
-    header, *lines = _lines(path)
-    names = [name.strip() for name in header[1]]
-    if len(set(names)) < len(names) or not all(names):
-        raise InputError(f"the columns of {path.name} must have different names, got {', '.join(names)}. Rename them.")
-    return dict(zip(names, number_table(path, lines, len(names)).T, strict=True))
+def read_columns(path: Path, what: str = "a table") -> Table:
+    """Read a table with a header and at least one line, whose columns have different names."""
+    table = read_table(path, what=what)
+    if table.repeated:
+        raise InputError(
+            f"the columns of {path.name} must have different names, got {table.repeated[0]} twice. Rename one of them."
+        )
+    if not len(table):
+        raise InputError(f"{path.name} must have a header and at least one line below it, got none. Fill it in.")
+    return table
 
 
 def read_matrix(path: Path) -> FloatArray:
-    """Read a CSV file of numbers without a header."""
-    lines = _lines(path)
-    return number_table(path, lines, len(lines[0][1]))
-
-
-def _lines(path: Path) -> list[tuple[int, list[str]]]:
-    lines = read_csv(path)
+    """Read a file of numbers without a header, separated by comma, semicolon or tab."""
+    lines = read_csv(path, found_separator(path.name, file_text(path)))
     if not lines:
         raise InputError(f"{path.name} must have at least one line, got an empty file. Fill it in.")
-    return lines
+    return number_table(path, lines, len(lines[0][1]))
 
 
 def read_numbers(path: Path, *names: str) -> dict[str, AnyArray]:

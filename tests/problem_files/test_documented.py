@@ -1,0 +1,55 @@
+"""The problems of docs/problem-file.md run as they are printed, and it lists every key there is."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from journeyman.problem_files import explain, graphs, load_problem, loading, maps, write_from_graph, write_from_map
+from journeyman.problem_files.dynamics import TRANSITION_KEYS
+
+PAGE = Path(__file__).parents[2] / "docs" / "problem-file.md"
+TEXT = PAGE.read_text("utf-8")
+BLOCKS = re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", TEXT, flags=re.MULTILINE | re.DOTALL)
+PROBLEMS = [block for language, _, block in BLOCKS if language == "toml"]
+FILES = {name: block for _, name, block in BLOCKS if name}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, block in FILES.items():
+        (tmp_path / name).write_text(block, "utf-8")
+    return tmp_path
+
+
+def test_the_page_has_a_map_graphs_and_a_table():
+    assert [re.search(r"^\[(map|graph|transitions)\]", text, re.MULTILINE).group(1) for text in PROBLEMS] == [
+        "map", "graph", "graph", "transitions",
+    ]  # fmt: skip
+    assert set(FILES) == {"meadow.txt", "edges.csv", "nodes.csv", "transitions.csv"}
+
+
+@pytest.mark.parametrize("number", range(len(PROBLEMS)))
+def test_its_problems_run_and_leave_no_doubt(folder, number):
+    (folder / "problem.toml").write_text(PROBLEMS[number], "utf-8")
+    found = explain(load_problem(folder / "problem.toml"), num_rewards=50)
+    doubts = [text for text in found.warnings if "all actions are the same" not in text]  # true of dead ends
+    assert doubts == []
+
+
+def test_both_ways_to_write_the_map_and_the_graph_agree(folder):
+    write_from_map(folder / "meadow.txt", folder / "meadow")
+    (folder / "problem.toml").write_text(PROBLEMS[0].replace("slip = 0.1", ""), "utf-8")
+    by_hand, made = (load_problem(path / "problem.toml").mdp for path in (folder, folder / "meadow"))
+    assert np.array_equal(by_hand.dense_transitions(), made.dense_transitions())
+    assert by_hand.state_labels == made.state_labels
+    write_from_graph(folder / "edges.csv", folder / "maze")
+    (folder / "problem.toml").write_text(PROBLEMS[1], "utf-8")
+    by_hand, made = (load_problem(path / "problem.toml").mdp for path in (folder, folder / "maze"))
+    assert np.array_equal(by_hand.dense_transitions(), made.dense_transitions())
+
+
+def test_every_key_is_on_the_page():
+    keys = {*TRANSITION_KEYS, *maps.KEYS, *graphs.KEYS, *(key for keys in loading.KEYS.values() for key in keys)}
+    assert [key for key in sorted(keys) if f"`{key}`" not in TEXT and f"`[{key}]`" not in TEXT] == []
