@@ -53,6 +53,8 @@ class Table:
         Names that stand over several columns; only the first of each is among `columns`.
     separator
         What stands between the columns of a text.
+    notes
+        What else to say of the place of each row, such as "subject m1"; none by default.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Table:
     unit: str = "line"
     repeated: tuple[str, ...] = ()
     separator: str | None = None
+    notes: Sequence[str] | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -104,6 +107,8 @@ class Table:
     def place(self, row: int, column: str | None = None) -> str:
         """Say where a row stands: "line 82 of runs.csv", "column state, line 82 of runs.csv"."""
         where = f"{self.unit} {self.lines[row]} of {self.name}"
+        if self.notes is not None and self.notes[row]:
+            where += f", {self.notes[row]}"
         return where if column is None else f"column {column}, {where}"
 
     def numbers(self, name: str) -> FloatArray:
@@ -216,11 +221,11 @@ def read_table(source: Any, *, separator: str | None = None, what: str = "a tabl
         return _table_of_columns(source, what)
     path, kind = Path(source), file_kind(source)
     if kind in PARQUET_ENDINGS:
-        return _table_of_parquet(path, what)
+        return table_of_parquet(path.name, file_bytes(path, what))
     if kind == ".json":
         return table_of_records(path.name, parsed_json(file_text(path, what), path.name), what=what)
     if kind in JSON_ENDINGS:
-        return table_of_records(path.name, *_json_lines(file_text(path, what), path.name), what=what)
+        return table_of_records(path.name, *json_lines(file_text(path, what), path.name), what=what)
     if kind in TEXT_ENDINGS:
         return table_of_text(
             path.name, file_text(path, what), separator=separator, usual="\t" if kind == ".tsv" else None
@@ -343,7 +348,8 @@ def parsed_json(text: str, name: str) -> Any:
         raise InputError(f"{name} must be JSON, but: {error}. Write it again.") from None
 
 
-def _json_lines(text: str, name: str) -> tuple[list[Any], list[int]]:
+def json_lines(text: str, name: str) -> tuple[list[Any], list[int]]:
+    """Return the data of a text with one JSON value per line, and their line numbers."""
     records, lines = [], []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
@@ -371,17 +377,15 @@ def table_of_records(name: str, records: Any, lines: Sequence[int] | None = None
     return Table(name, {key: [record.get(key) for record in records] for key in names}, list(places), unit)
 
 
-def _table_of_parquet(path: Path, what: str) -> Table:
-    data = file_bytes(path, what)
+def table_of_parquet(name: str, data: bytes) -> Table:
+    """Return the table of a Parquet file, by its content; needs the extra `tables`."""
     require("pyarrow", "tables")
     pandas = require("pandas", "tables")
     try:
         frame = pandas.read_parquet(io.BytesIO(data))
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"{path.name} must be a Parquet file, but reading it failed: {error}. Write it again."
-        ) from error
-    return _table_of_columns(frame, what, path.name)
+        raise InputError(f"{name} must be a Parquet file, but reading it failed: {error}. Write it again.") from error
+    return _table_of_columns(frame, "a table", name)
 
 
 def _table_of_columns(source: Any, what: str, name: str = "the table") -> Table:
