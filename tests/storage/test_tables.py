@@ -157,6 +157,7 @@ def test_what_is_wrong_with_values_is_named(source, message):
         ("a.parquet", b"nothing", r"a\.parquet must be a Parquet file"),
         ("a.xlsx", b"", r"must be a file that ends in \.csv, .* got 'a\.xlsx'"),
         ("a.csv", b"a,b\nx,2\n", r"a must be a number, got 'x' at line 2 of a\.csv\. Give one number"),
+        ("a.csv", b"a,b\n1,2\nnan,2\n", r"a must be a number, got nothing \('nan'\) at line 3 of a\.csv"),
         ("a.csv", b"a,b\nNA,2\n", r"a must be a number, got nothing \('NA'\) at line 2 of a\.csv\. Fill it in"),
         ("a.json", b'[{"a": 1}, {"a": true}]', r"a must be a number, got True at entry 1 of a\.json"),
     ],

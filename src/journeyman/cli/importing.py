@@ -123,16 +123,15 @@ def print_report(console: "Console", report: "ImportReport") -> None:
         plain(f"Ignored columns: {', '.join(report.ignored)}.")
     if report.num_moved:
         plain(f"Put in order: {report.num_moved} rows stood before one that happened earlier.")
-    table = Table(title=None)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("subject")
     heads = ("demonstrations", "pieces", "steps", "states", "gaps", "missing", "impossible", "duplicates")
     for head in heads:
-        table.add_column("recorded" if head == "demonstrations" else head, justify="right")
+        table.add_column("runs" if head == "demonstrations" else head, justify="right", no_wrap=True)
     for item in report.subjects:
         table.add_row(item.subject or "-", *(str(getattr(item, head)) for head in heads))
     if len(report.subjects) > 1:
         total = {head: str(getattr(report.total, head)) for head in heads} | {"states": ""}
-        table.add_section()
         table.add_row("all", *(total[head] for head in heads))
     console.print(table)
     if report.first_rows:
@@ -140,7 +139,7 @@ def print_report(console: "Console", report: "ImportReport") -> None:
     for row in report.first_rows:
         unit = "line" if "line" in row else "entry"
         owner = "".join(f" {word}" for word in (row["subject"], row["demonstration"]) if word)
-        led = f" -> {row['next_state']}" if row["next_state"] else ""
+        led = f" -> {row['next_state']}" if row["action"] and row["next_state"] else ""
         plain(f"  {unit} {row[unit]}{owner}: {row['state'] or '(no state)'}, {row['action'] or '(no action)'}{led}")
     if report.impossible:
         plain(

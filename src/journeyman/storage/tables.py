@@ -13,6 +13,7 @@ import math
 import reprlib
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -114,14 +115,14 @@ class Table:
     def numbers(self, name: str) -> FloatArray:
         """Return a column as numbers `[rows]`; refuses words, what is missing, and decimal commas."""
         self.check_has(name)
-        column = self.columns[name]
+        column, found = self.columns[name], None
         if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
-            return column.astype(np.float64)
-        try:
-            if all(isinstance(value, str) for value in column):
-                return np.array([float(value) for value in column], dtype=np.float64)
-        except ValueError:
-            pass  # said below, with its place
+            found = column.astype(np.float64)
+        elif all(isinstance(value, str) for value in column):
+            with suppress(ValueError):  # said below, with its place
+                found = np.array([float(value) for value in column], dtype=np.float64)
+        if found is not None and not np.isnan(found).any():
+            return found
         return np.array([self._number(value, row, name) for row, value in enumerate(self.values(name))])
 
     def _number(self, value: Any, row: int, name: str) -> float:

@@ -104,7 +104,7 @@ def column_map(table: Table, columns: Mapping[str, str | None] | None) -> dict[s
             turned = f"Write {column}={role}." if column in ROLES else nearest(role, ROLES)
             raise InputError(
                 f"columns must be given for what is known about steps, got {role!r}. "
-                f"{turned or 'Known are ' + ', '.join(ROLES)}. {EXAMPLE}"
+                f"{turned or 'Known are ' + ', '.join(ROLES) + '.'} {EXAMPLE}"
             )
         if column and column not in table:
             raise InputError(
