@@ -250,6 +250,23 @@ def test_steps_put_in_order_and_gaps_split(small):
     assert [item[0] for item in read_small(mixed, small)] == ["n0:left n1:left", "n0:right n2:back"]
 
 
+def test_states_one_after_the_other_are_enough(small):
+    """The moves are those that lead to the next row."""
+    table = "step node\n0 n0\n1 n1\n2 n3\n3 -\n4 n4\n5 n1\n7 n2\n8 n5"
+    columns = {"state": "node", "next_state": "node"}
+    assert read_small(table, small, columns=columns) == [
+        ("n0:left n1:left", "n3", "truncated", None),
+        ("n4:back", "n1", "truncated", None),
+        ("n2:left", "n5", "terminated", None),
+    ]
+    total = examine_demonstrations(rows_of(table), small, columns=columns).report.total
+    assert (total.gaps, total.missing, total.steps) == (1, 1, 4)
+    with pytest.raises(InputError, match=r"Say which column is the action .* one after the other, next_state=node\."):
+        read_small(table, small, columns={"state": "node"})
+    with pytest.raises(InputError, match="no action leads from n0 to n5"):
+        read_small("node\nn0\nn5", small, columns=columns)
+
+
 def test_next_states_stand_for_actions(small):
     table = "state next_state\nn0 n1\nn1 n3\nn3 n1\nn1 n0"
     assert read_small(table, small) == [("n0:left n1:left n3:back n1:back", "n0", "truncated", None)]

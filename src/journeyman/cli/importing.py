@@ -19,7 +19,7 @@ Columns = Annotated[
     list[str] | None,
     typer.Option(
         "--columns", metavar="WHAT=COLUMN,...",
-        help="Which column of a table is what, such as state=node,action=move,demonstration=bout,annotator=animal. "
+        help="Which column of a table is what, such as state=node,action=move,annotator=animal. "
         "Known: demonstration, step, time, state, action, next_state, final_state, ended, query_id, annotator, "
         "timestamp; a column of such a name is taken for it, other columns are ignored. WHAT= alone leaves one out.",
     ),

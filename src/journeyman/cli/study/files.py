@@ -94,8 +94,9 @@ def import_file(
     there. --skip-duplicates leaves out every demonstration that is there already.
 
     Examples: [bold]journeyman study import my.study old-answers.csv[/]. A table with columns of other names, looked at
-    first: [bold]journeyman study import my.study runs.csv --columns state=node,action=move,demonstration=bout,
-    annotator=animal --dry-run[/].
+    first: [bold]journeyman study import my.study runs.csv --columns state=node,action=move,annotator=animal,step=nr
+    --dry-run[/]. One that has only the nodes that were visited: [bold]journeyman study import my.study path.csv
+    --columns state=node,next_state=node[/].
     """
     from dataclasses import replace
 
@@ -115,15 +116,14 @@ def import_file(
         repeated = find_matches(known, given) if skip_duplicates else find_duplicates(known, given)
         report = report.by(by).with_duplicates([given[number].annotator for number in repeated])
         new = [item for number, item in enumerate(given) if not (skip_duplicates and number in repeated)]
-        refusal = None
+        refusal, is_allowed = None, allow_duplicates or skip_duplicates
         if report.impossible and not skip_impossible:
             refusal = f"{counted(len(report.impossible), 'impossible step')}; say --skip-impossible to leave them out"
-        elif repeated and not (allow_duplicates or skip_duplicates):
+        elif repeated and not is_allowed:
             refusal = duplicates_message(repeated, given)
         if not dry_run:
             if not skip_impossible:
                 report.check_possible()
-            is_allowed = allow_duplicates or skip_duplicates
             answers = study.attach(new, allow_duplicates=is_allowed) if new or not repeated else ()
     skipped = sorted(repeated) if skip_duplicates else []
     record: dict[str, Any] = {"skipped": skipped} if skip_duplicates else {}

@@ -87,6 +87,11 @@ class Recorded:
         return np.append(self.is_first[1:], True)[: len(self.is_first)]
 
     @property
+    def is_sequence(self) -> bool:
+        """Whether only states were recorded, one after the other, so that the next row says where a step led."""
+        return "action" not in self.columns and self.columns.get("next_state", "") == self.columns.get("state")
+
+    @property
     def ignored(self) -> tuple[str, ...]:
         """Columns that mean nothing here."""
         used = set(self.columns.values())
@@ -114,18 +119,23 @@ def column_map(table: Table, columns: Mapping[str, str | None] | None) -> dict[s
     chosen = {role: column for role, column in given.items() if column}
     for role, column in chosen.items():
         twin = next((other for other in chosen if chosen[other] == column and other != role), None)
-        if twin is not None:
+        if twin is not None and {role, twin} != {"state", "next_state"}:  # these: the state of the next row
             raise InputError(f"a column must mean one thing, got {column!r} for {role} and {twin}. {EXAMPLE}")
     free = [role for role in ROLES if role not in given and role in table and role not in chosen.values()]
     found = {role: chosen.get(role, role) for role in ROLES if role in chosen or role in free}
     if "state" not in found or not {"action", "next_state"} & set(found):
         lacking = "state" if "state" not in found else "action (or next_state)"
+        other = (
+            ""
+            if "state" not in found
+            else (f", or where only states were recorded, one after the other, next_state={found['state']}")
+        )
         hint = EXAMPLE
         if len(table.names) == 1 and table.separator is not None:
             hint = "Is it separated by a comma, semicolon or tab? No other separator is read."
         raise InputError(
             f"a table of steps must have the columns state and action (or next_state), got "
-            f"{', '.join(table.names) or 'none'} in {table.name}. Say which column is the {lacking}. {hint}"
+            f"{', '.join(table.names) or 'none'} in {table.name}. Say which column is the {lacking}{other}. {hint}"
         )
     for column in found.values():
         table.check_has(column, what="a table of steps")
@@ -155,12 +165,13 @@ def read_recorded(
     """Read a table of steps; states and actions by label or number where the dynamics are given, else by number."""
     found = column_map(table, columns)
     state_index, action_index = index_fns(mdp)
+    is_sequence = found.get("next_state") == found["state"]
     annotator = [_text(value) for value in _values(table, found, "annotator")]
     if "annotator" in found:
         table = replace(table, notes=[f"subject {name}" if name else "" for name in annotator])
 
     def indices(role: str, index_fn: IndexFn) -> IntArray:
-        if role not in found:
+        if role not in found or (role == "next_state" and is_sequence):
             return np.full(len(table), NO_INDEX, dtype=np.int64)
         return table.indices(found[role], index_fn, may_miss=True)
 
@@ -168,14 +179,17 @@ def read_recorded(
     demonstration, names = _demonstrations(table, found, annotator)
     order, is_next, num_moved = _order(table, found, demonstration, names)
     timestamp = _values(table, found, "timestamp")
+    state, next_state = indices("state", state_index)[order], indices("next_state", state_index)[order]
+    if is_sequence:
+        next_state[:-1] = np.where(is_next[1:], state[1:], NO_INDEX)
     return Recorded(
         table=_in_order(table, order),
         columns=found,
         demonstration=demonstration[order],
         names=names,
-        state=indices("state", state_index)[order],
+        state=state,
         action=indices("action", action_index)[order],
-        next_state=indices("next_state", state_index)[order],
+        next_state=next_state,
         final_state=indices("final_state", state_index)[order],
         query_id=indices("query_id", _number_of("query_id"))[order],
         is_next=is_next,

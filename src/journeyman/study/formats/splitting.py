@@ -199,7 +199,8 @@ def _marks(recorded: Recorded, problem: Problem | None) -> _Marks:
     is_elsewhere = has_next & (explicit != NO_INDEX) & (following != NO_INDEX) & (explicit != following) & is_step
     is_gap[1:] = ~is_last[:-1] & (~has_next[:-1] | is_elsewhere[:-1])
     only_ends = is_last & ~recorded.is_first & (state != NO_INDEX)
-    missing = ((state == NO_INDEX) | (action == NO_INDEX)) & ~only_ends
+    lacks_action = (action == NO_INDEX) & (not recorded.is_sequence)  # there it is the next row that lacks its state
+    missing = ((state == NO_INDEX) | lacks_action) & ~only_ends
     for row in impossible:  # an impossible step has all it needs
         missing[row] = False
     return _Marks(is_step, is_joined, after, is_gap, missing, impossible)
