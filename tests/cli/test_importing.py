@@ -82,9 +82,7 @@ def test_impossible_steps_are_refused_or_skipped(run):
     code, out, err = run("study", "import", "my.study", "bad.csv", *COLUMNS, "--dry-run")
     assert (code, err) == (1, "")
     assert "Impossible steps:\n  line 4 of bad.csv, subject Ada: shed" in out
-    assert out.endswith(
-        "Would be refused: 1 impossible step; say --skip-impossible to leave them out. Nothing was written.\n"
-    )
+    assert "Would be refused: demonstrations must be possible in this problem, got 1 impossible step among 3" in out
     code, out, err = run("study", "import", "my.study", "bad.csv", *COLUMNS, "--skip-impossible", "--json")
     record = json.loads(out)
     assert record["answers"] == ["attached-0", "attached-1"]

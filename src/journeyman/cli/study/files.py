@@ -116,22 +116,27 @@ def import_file(
         repeated = find_matches(known, given) if skip_duplicates else find_duplicates(known, given)
         report = report.by(by).with_duplicates([given[number].annotator for number in repeated])
         new = [item for number, item in enumerate(given) if not (skip_duplicates and number in repeated)]
-        refusal, is_allowed = None, allow_duplicates or skip_duplicates
-        if report.impossible and not skip_impossible:
-            refusal = f"{counted(len(report.impossible), 'impossible step')}; say --skip-impossible to leave them out"
-        elif repeated and not is_allowed:
-            refusal = duplicates_message(repeated, given)
-        if not dry_run:
+        answers: tuple[int | str, ...] = ()
+        is_allowed, refusal = allow_duplicates or skip_duplicates, None
+        try:
             if not skip_impossible:
                 report.check_possible()
-            answers = study.attach(new, allow_duplicates=is_allowed) if new or not repeated else ()
+            if not dry_run:
+                answers = study.attach(new, allow_duplicates=is_allowed) if new or not repeated else ()
+            elif repeated and not is_allowed:
+                raise InputError(duplicates_message(repeated, given))
+            else:
+                study.problem.counts(new)  # whose they are must be known where that matters
+        except InputError as error:
+            if not dry_run:
+                raise
+            refusal = str(error)
     skipped = sorted(repeated) if skip_duplicates else []
     record: dict[str, Any] = {"skipped": skipped} if skip_duplicates else {}
     size = f"{counted(len(new), 'demonstration')} of {counted(sum(map(len, new)), 'step')}"
     if dry_run:
         record |= {"answers": [], "num_new": len(new), "refusal": refusal}
-        words = f"Would attach {size}." if refusal is None else f"Would be refused: {refusal}."
-        words += " Nothing was written."
+        words = f"Would attach {size}. Nothing was written." if refusal is None else f"Would be refused: {refusal}"
     else:
         record |= {"answers": list(answers)}
         words = f"Attached {size}, {answers[0]} to {answers[-1]}." if answers else "Nothing is new."
