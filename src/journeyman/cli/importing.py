@@ -1,5 +1,6 @@
 """Demonstrations from a table, the same for every command that reads them: options, and what was found in words."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -64,6 +65,13 @@ def read_noted(
     if note := split_note(report):
         typer.echo(note, err=True)
     return found
+
+
+def check_one_source(texts: Sequence[str] | None, steps_from: Path | None) -> None:
+    """Refuse an answer that is neither typed nor in a file, or both."""
+    if bool(texts) == (steps_from is not None):
+        got = "both" if texts else "neither"
+        raise InputError(f"an answer must be typed or come from a file, got {got}. Type it, or say --from steps.csv.")
 
 
 def read_one(

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from journeyman.checks import nearest, suggestion
+from journeyman.checks import any_array, nearest, suggestion
 from journeyman.errors import InputError
 from journeyman.extras import require
 from journeyman.types import AnyArray, FloatArray, IntArray
@@ -408,9 +408,10 @@ def _table_of_columns(source: Any, what: str, name: str = "the table") -> Table:
 def _column(column: Any, name: str) -> Sequence[Any] | AnyArray:
     if isinstance(column, list | tuple):
         values: Sequence[Any] | AnyArray = column
-        shape: tuple[int, ...] = np.shape(column) if column and isinstance(column[0], list | tuple) else (len(column),)
+        is_nested = bool(column) and isinstance(column[0], list | tuple)
+        shape: tuple[int, ...] = any_array(column, f"column {name}").shape if is_nested else (len(column),)
     else:
-        values = array = np.asarray(column)
+        values = array = any_array(column, f"column {name}")
         shape = array.shape
         if array.dtype.kind == "M":  # times as the text that people write
             values = [None if text == "NaT" else text for text in np.datetime_as_string(array, unit="us").tolist()]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from journeyman.cli import options as opt
-from journeyman.cli.importing import Columns, FromFile, read_one
+from journeyman.cli.importing import Columns, FromFile, check_one_source, read_one
 from journeyman.cli.study.options import AllowDuplicates, Annotator, StudyFile, app
 from journeyman.errors import InputError
 
@@ -182,13 +182,6 @@ def undo(
     """
     what: int | str = int(answer) if answer.isdecimal() else answer
     change(file, "undo", what, as_json, f"Answer {answer} no longer counts.")
-
-
-def check_one_source(texts: Sequence[str] | None, steps_from: Path | None) -> None:
-    """Refuse an answer that is neither typed nor in a file, or both."""
-    if bool(texts) == (steps_from is not None):
-        got = "both" if texts else "neither"
-        raise InputError(f"an answer must be typed or come from a file, got {got}. Type it, or say --from steps.csv.")
 
 
 def parse_demonstration(
