@@ -21,22 +21,18 @@ def led_to(node, move, num_nodes):
 
 def maze(num_nodes=15, labels=None, terminal=()):
     """A maze whose nodes are called n0, n1, ... or as said; `terminal` are dead ends where the episode ends."""
-    edges = [
-        (node, action, led_to(node, move, num_nodes))
-        for node in range(num_nodes)
-        for action, move in enumerate(MOVES)
-        if node not in terminal and led_to(node, move, num_nodes) is not None
-    ]
-    state, action, next_state = (list(column) for column in zip(*edges, strict=True))
-    available = np.zeros((num_nodes, len(MOVES)), dtype=bool)
-    available[state, action] = True
-    available[list(terminal)] = True
-    mdp = FiniteMDP.from_edges(
-        {"state": state, "action": action, "next_state": next_state, "probability": [1.0] * len(edges)},
+    exists = [[led_to(node, move, num_nodes) is not None for move in MOVES] for node in range(num_nodes)]
+
+    def rows(node, action):
+        target = led_to(node, MOVES[action], num_nodes)
+        return [] if target is None or node in terminal else [(1.0, target)]
+
+    mdp = FiniteMDP.from_function(
+        rows,
         discount=0.9,
         num_states=num_nodes,
         num_actions=len(MOVES),
-        available=available,
+        available=np.array(exists) | np.isin(np.arange(num_nodes), terminal)[:, None],
         state_labels=tuple(labels or (f"n{node}" for node in range(num_nodes))),
         action_labels=MOVES,
     )

@@ -127,7 +127,7 @@ class Table:
 
     def _number(self, value: Any, row: int, name: str) -> float:
         if is_missing(value):
-            raise InputError(f"{name} must be a number, got nothing ({value!r}) at {self.place(row)}. Fill it in.")
+            raise InputError(f"{name} must be a number, got {_missing(value)} at {self.place(row)}. Fill it in.")
         try:
             if not isinstance(value, bool):
                 return float(value)
@@ -170,7 +170,7 @@ class Table:
                 raise type(error)(f"{self.place(row, name)}: {error}{more}") from None
         if may_miss:
             return NO_INDEX
-        raise InputError(f"{name} must be given, got nothing ({value!r}) at {self.place(row)}. Fill it in.")
+        raise InputError(f"{name} must be given, got {_missing(value)} at {self.place(row)}. Fill it in.")
 
 
 def is_missing(value: Any) -> bool:
@@ -182,6 +182,11 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, float | np.floating):
         return math.isnan(value)
     return type(value).__name__ in ("NAType", "NaTType")  # as pandas writes it, which need not be installed
+
+
+def _missing(value: Any) -> str:
+    """Return what to call a missing value: "nan", "NA", or "nothing"."""
+    return str(value).strip() or "nothing"
 
 
 def has_decimal_comma(text: str) -> bool:
