@@ -430,7 +430,8 @@ def test_a_wrong_value_is_named_at_its_line(problem, tmp_path):
                    "'lft'. Did you mean 'left'?"),
         (3, "1,5", "line 82 of runs.csv, subject Ada: an action must be"),
         (1, "x", "nr must be a number, got 'x' at line 82 of runs.csv, subject Ada."),
-        (1, "NaN", "nr must be a number, got NaN at line 82 of runs.csv, subject Ada."),
+        (1, "", "nr must be a number, got nothing ('') at line 82 of runs.csv, subject Ada."),
+        (1, "nan", "nr must be a whole number that counts steps, got nan at line 82 of runs.csv, subject Ada."),
         (1, "2.5", "nr must be a whole number that counts steps, got 2.5 at line 82 of runs.csv, subject Ada."),
         (1, "2", "got nr 2 at line 3 of runs.csv, subject Ada and at line 82."),
     ):  # fmt: skip

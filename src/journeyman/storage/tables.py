@@ -113,7 +113,10 @@ class Table:
         return where if column is None else f"column {column}, {where}"
 
     def numbers(self, name: str) -> FloatArray:
-        """Return a column as numbers `[rows]`; refuses words, what is missing, and decimal commas."""
+        """Return a column as numbers `[rows]`; refuses words, what is missing, and decimal commas.
+
+        NaN among numbers, or as the text "nan" among numbers, is for the caller to judge.
+        """
         self.check_has(name)
         column, found = self.columns[name], None
         if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
@@ -121,13 +124,13 @@ class Table:
         elif all(isinstance(value, str) for value in column):
             with suppress(ValueError):  # said below, with its place
                 found = np.array([float(value) for value in column], dtype=np.float64)
-        if found is not None and not np.isnan(found).any():
+        if found is not None:
             return found
         return np.array([self._number(value, row, name) for row, value in enumerate(self.values(name))])
 
     def _number(self, value: Any, row: int, name: str) -> float:
         if is_missing(value):
-            raise InputError(f"{name} must be a number, got {_missing(value)} at {self.place(row)}. Fill it in.")
+            raise InputError(f"{name} must be a number, got nothing ({value!r}) at {self.place(row)}. Fill it in.")
         try:
             if not isinstance(value, bool):
                 return float(value)
@@ -170,7 +173,7 @@ class Table:
                 raise type(error)(f"{self.place(row, name)}: {error}{more}") from None
         if may_miss:
             return NO_INDEX
-        raise InputError(f"{name} must be given, got {_missing(value)} at {self.place(row)}. Fill it in.")
+        raise InputError(f"{name} must be given, got nothing ({value!r}) at {self.place(row)}. Fill it in.")
 
 
 def is_missing(value: Any) -> bool:
@@ -182,11 +185,6 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, float | np.floating):
         return math.isnan(value)
     return type(value).__name__ in ("NAType", "NaTType")  # as pandas writes it, which need not be installed
-
-
-def _missing(value: Any) -> str:
-    """Return what to call a missing value: "nan", "NA", or "nothing"."""
-    return str(value).strip() or "nothing"
 
 
 def has_decimal_comma(text: str) -> bool:
