@@ -267,6 +267,26 @@ def test_states_one_after_the_other_are_enough(small):
         read_small("node\nn0\nn5", small, columns=columns)
 
 
+def test_a_time_that_is_missing_is_no_place_in_the_order(small):
+    with pytest.raises(InputError, match=r"time must be a time, got nothing \(nan\) at entry 1"):
+        read_demonstrations({"time": np.array([0.5, np.nan]), "state": ["n0", "n1"], "action": ["left", "left"]}, small)
+
+
+def test_what_cannot_occur_is_said_by_label_and_subject(small):
+    """Defect 4, for demonstrations that do not come from a table."""
+    for item, message in (
+        (Demonstration(0, ((0, 0), (2, 0)), None, "truncated", annotator="Ada"),
+         "got state n2 after action left in state n0 at step 0 of demonstration 0 of Ada."),
+        (Demonstration(0, ((0, 0),), 2, "truncated"), "got state n2 after action left in state n0 at step 0 of "
+         "demonstration 0."),
+        (Demonstration.annotation(1, 3, annotator="Ada"), "got action stay in state n1 in demonstration 0 of Ada."),
+        (Demonstration(0, (), None, "terminated", annotator="Ada"), "got state n0 in demonstration 0 of Ada."),
+    ):  # fmt: skip
+        with pytest.raises(InputError) as caught:
+            small.check(item)
+        assert message in str(caught.value)
+
+
 def test_next_states_stand_for_actions(small):
     table = "state next_state\nn0 n1\nn1 n3\nn3 n1\nn1 n0"
     assert read_small(table, small) == [("n0:left n1:left n3:back n1:back", "n0", "truncated", None)]

@@ -332,7 +332,10 @@ def _times(table: Table, found: Mapping[str, str]) -> Any:
     column = found["time"]
     values = table.values(column)
     if not all(isinstance(value, str) and len(value.strip()) > 4 and "-" in value.strip()[1:] for value in values):
-        return table.numbers(column)
+        numbers = table.numbers(column)
+        for row in np.flatnonzero(np.isnan(numbers))[:1]:
+            raise InputError(f"{column} must be a time, got nothing (nan) at {table.place(int(row))}. Fill it in.")
+        return numbers
     times = [parsed_time(value, partial(table.place, row, column)) for row, value in enumerate(values)]
     try:
         ranks = {time: rank for rank, time in enumerate(sorted(set(times)))}
