@@ -116,6 +116,21 @@ def test_mistakes_are_messages(run, options, message):
     assert message in err
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "state,action\n", "a.csv must have at least one step, got none in 0 rows, of which 0 lack"),
+        ("a.csv", "state,action\nNA,left\nhouse,\n.,\n", "got none in 3 rows, of which 3 lack a state or an action"),
+        ("a.xlsx", "", "got 'a.xlsx'. Save the sheet as CSV, and take that."),
+    ],
+)
+def test_a_file_without_steps_is_named(run, tmp_path, name, content, message):
+    (tmp_path / name).write_text(content)
+    code, out, err = run("study", "import", "my.study", name)
+    assert (code, out) == (1, "")
+    assert message in err
+
+
 def test_a_long_answer_need_not_be_typed(run, tmp_path):
     """Friction 9: 1000 steps from a table, for a question and without one."""
     new = ("study", "new", "long.study", "--problem", "problem.toml", "--kind", "trajectory", "--length", "1000")

@@ -131,7 +131,7 @@ def test_a_table_of_a_laboratory_is_read_exactly(problem, tmp_path):
     assert [item.subject for item in report.subjects] == list(MICE)
     assert report.total.pieces == len(expected)
     assert report.first_rows[0] == {
-        "line": 2, "subject": "Ada", "demonstration": None, "state": "n0", "action": rows[0][3],
+        "place": "line 2", "subject": "Ada", "demonstration": None, "state": "n0", "action": rows[0][3],
         "next_state": rows[1][2],
     }  # fmt: skip
     json.dumps(report.to_record(), allow_nan=False)

@@ -145,10 +145,9 @@ def print_report(console: "Console", report: "ImportReport") -> None:
     if report.first_rows:
         plain("First rows as understood:")
     for row in report.first_rows:
-        unit = "line" if "line" in row else "entry"
         owner = "".join(f" {word}" for word in (row["subject"], row["demonstration"]) if word)
         led = f" -> {row['next_state']}" if row["action"] and row["next_state"] else ""
-        plain(f"  {unit} {row[unit]}{owner}: {row['state'] or '(no state)'}, {row['action'] or '(no action)'}{led}")
+        plain(f"  {row['place']}{owner}: {row['state'] or '(no state)'}, {row['action'] or '(no action)'}{led}")
     if report.impossible:
         plain(
             f"Impossible steps, first {MOST_LISTED}:" if len(report.impossible) > MOST_LISTED else "Impossible steps:"

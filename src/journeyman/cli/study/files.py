@@ -110,6 +110,11 @@ def import_file(
     with opened_to_look(file) if dry_run else Study.open(file) as study:
         chosen: dict[str, Any] = {"format": format, "columns": parse_columns(columns), "separator": separator}
         found, report = examine_demonstrations(source, study.problem, **chosen)
+        if not found and not report.impossible:
+            raise InputError(
+                f"{source} must have at least one step, got none in {counted(report.num_rows, 'row')}, of which "
+                f"{report.total.missing} lack a state or an action. Check its columns."
+            )
         # Their query numbers are those of another study.
         given = [replace(item, query_id=None, annotator=item.annotator or by) for item in found]
         known = study.answers

@@ -72,6 +72,7 @@ FORMATS: dict[str, Format] = {
         "a Minari dataset, by its id", (), write_minari, _read_whole(read_minari), needs_last=True, is_file=False
     ),
 }  # fmt: skip
+SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 ALSO_READ = {".txt": "csv"}  # endings that say too little about what to write
 
 
@@ -187,10 +188,10 @@ def find_format(name: str | None, place: str | Path) -> Format:
         if kind in chosen.endings:
             return chosen
     endings = ", ".join(ending for chosen in FORMATS.values() for ending in chosen.endings)
-    raise InputError(
-        f"the format must be clear from the ending of the file, got {str(place)!r}. "
-        f"Use {endings}, or name it: {', '.join(FORMATS)}."
-    )
+    advice = f"Use {endings}, or name it: {', '.join(FORMATS)}."
+    if kind in SPREADSHEETS:
+        advice = "Save the sheet as CSV, and take that."
+    raise InputError(f"the format must be clear from the ending of the file, got {str(place)!r}. {advice}")
 
 
 __all__ = [

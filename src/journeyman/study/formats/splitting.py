@@ -409,7 +409,7 @@ def _shown(recorded: Recorded, marks: _Marks, row: int, mdp: FiniteMDP | None) -
 
     called = recorded.names[recorded.demonstration[row]]
     return {
-        recorded.table.unit: recorded.table.lines[row],
+        "place": f"{recorded.table.unit} {recorded.table.lines[row]}",
         "subject": recorded.annotator[row],
         "demonstration": None if called is None else str(called),
         "state": name("state", int(recorded.state[row])),
