@@ -197,11 +197,6 @@ class Problem:
         )
 
 
-def _owner(demonstration: Demonstration) -> str:
-    """Say whose a demonstration is, if that is known."""
-    return f" of {demonstration.annotator}" if demonstration.annotator else ""
-
-
 def beta_of(problem: Problem) -> float | None:
     """Return the rationality of the expert, or None where it is not known, or not all there is to its model."""
     return known_beta(problem.expert)
@@ -226,3 +221,8 @@ def _checked_expert(expert: Any) -> ExpertModel:
     if not hasattr(beta, "log_policy") and not isinstance(beta, ParameterPrior):
         positive(beta, "beta", "Larger means closer to optimal; an expert with beta 0 tells nothing.")
     return as_expert_model(expert)
+
+
+def _owner(demonstration: Demonstration) -> str:
+    """Say whose a demonstration is, if that is known."""
+    return f" of {demonstration.annotator}" if demonstration.annotator else ""
