@@ -267,6 +267,21 @@ def test_states_one_after_the_other_are_enough(small):
         read_small("node\nn0\nn5", small, columns=columns)
 
 
+def test_a_step_that_is_said_to_lead_where_it_cannot_is_left_out(small):
+    table = "state action next_state\nn0 left n2\nn2 left n5"
+    with pytest.raises(InputError, match="entry 0 of the table: n2 cannot follow action left in n0"):
+        read_small(table, small)
+    assert read_small(table, small, skip_impossible=True) == [("n2:left", "n5", "terminated", None)]
+
+
+def test_a_gap_splits_even_where_the_next_row_would_follow(small):
+    table = "step state action next_state\n0 n0 stay n0\n1 n0 stay n0\n3 n0 left n1"
+    assert read_small(table, small) == [
+        ("n0:stay n0:stay", "n0", "truncated", None),
+        ("n0:left", "n1", "truncated", None),
+    ]
+
+
 def test_a_time_that_is_missing_is_no_place_in_the_order(small):
     with pytest.raises(InputError, match=r"time must be a time, got nothing \(nan\) at entry 1"):
         read_demonstrations({"time": np.array([0.5, np.nan]), "state": ["n0", "n1"], "action": ["left", "left"]}, small)
