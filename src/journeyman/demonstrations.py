@@ -53,9 +53,14 @@ class Demonstration:
             raise InputError(
                 f"steps must be (state, action) pairs, got {reprlib.repr(self.steps)}. Give a list of such pairs."
             ) from None
-        steps = tuple(
-            (_index(state, f"state of step {t}"), _index(a, f"action of step {t}"))
-            for t, (state, a) in enumerate(pairs)
+        is_plain = all(type(state) is int and type(a) is int and state >= 0 <= a for state, a in pairs)  # thousands
+        steps = (
+            pairs
+            if is_plain
+            else tuple(
+                (_index(state, f"state of step {t}"), _index(a, f"action of step {t}"))
+                for t, (state, a) in enumerate(pairs)
+            )
         )
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "start_state", _index(self.start_state, "start_state"))

@@ -145,7 +145,8 @@ class Problem:
             index = next(i for i, item in enumerate(listed) if (state, action) in item.steps)
             raise InputError(
                 f"demonstrations must {rule}, got action {self.mdp.action_name(action)} "
-                f"in state {self.mdp.state_name(state)} in demonstration {index}. Remove that step."
+                f"in state {self.mdp.state_name(state)} in demonstration {index}{_owner(listed[index])}. Remove that "
+                "step."
             )
         for index, demonstration in enumerate(listed):
             self._check_possible(demonstration, index)
@@ -167,15 +168,17 @@ class Problem:
         if not steps and not mdp.terminal[mdp.state_indices(demonstration.start_state)].all():
             raise InputError(
                 f"a demonstration without steps must start in a terminal state, got state "
-                f"{mdp.state_name(demonstration.start_state)} in demonstration {index}. Add its steps, or remove it."
+                f"{mdp.state_name(demonstration.start_state)} in demonstration {index}{_owner(demonstration)}. Add its "
+                "steps, or remove it."
             )
         after = [state for state, _ in steps[1:]] + ([] if final is None else [final])
-        for (state, action), next_state in zip(steps, after, strict=False):
+        for step, ((state, action), next_state) in enumerate(zip(steps, after, strict=False)):
             if next_state not in mdp.next_states(state, action)[0]:
                 raise InputError(
-                    f"demonstrations must follow the dynamics, got state {next_state} after action "
-                    f"{mdp.action_name(action)} in state {mdp.state_name(state)} in demonstration {index}. "
-                    "Split it where steps are missing; on an unrolled problem states are t * S + s."
+                    f"demonstrations must follow the dynamics, got state {mdp.state_name(next_state)} after action "
+                    f"{mdp.action_name(action)} in state {mdp.state_name(state)} at step {step} of demonstration "
+                    f"{index}{_owner(demonstration)}. Split it where steps are missing; on an unrolled problem states "
+                    "are t * S + s."
                 )
 
     def unrolled(self, horizon: int) -> "Problem":
@@ -218,3 +221,8 @@ def _checked_expert(expert: Any) -> ExpertModel:
     if not hasattr(beta, "log_policy") and not isinstance(beta, ParameterPrior):
         positive(beta, "beta", "Larger means closer to optimal; an expert with beta 0 tells nothing.")
     return as_expert_model(expert)
+
+
+def _owner(demonstration: Demonstration) -> str:
+    """Say whose a demonstration is, if that is known."""
+    return f" of {demonstration.annotator}" if demonstration.annotator else ""

@@ -17,9 +17,17 @@ def blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
+def write_files(page, folder):
+    """Write the files that a page shows: blocks with a file name after their language."""
+    text = (DOCS / page).read_text("utf-8")
+    for name, content in re.findall(r"^```\w+ (\S+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        (folder / name).write_text(content, "utf-8")
+
+
 @pytest.mark.parametrize("page", ["study.md", "formats.md"])
 def test_python_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    write_files(page, tmp_path)
     found = blocks(page, "python")
     assert found
     for code in found:
@@ -33,6 +41,8 @@ def test_commands_run(num_runs, tmp_path, monkeypatch, capsys):
     """With so many runs of a forecast, each of which costs as much as a study; 20 are what it does by itself."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
+    monkeypatch.setenv("COLUMNS", "80")
+    write_files("formats.md", tmp_path)
     lines = [line for page in ("study.md", "formats.md") for block in blocks(page, "sh") for line in block.splitlines()]
     assert len(lines) > 8
     for line in lines:
@@ -41,7 +51,10 @@ def test_commands_run(num_runs, tmp_path, monkeypatch, capsys):
         with pytest.raises(SystemExit) as stop:
             cli.main()
         expected = 3 if "certify" in line else 0
-        assert (stop.value.code or 0) == expected, (line, capsys.readouterr().err)
+        output = capsys.readouterr()
+        assert (stop.value.code or 0) == expected, (line, output.err)
+        if "--dry-run" in line:  # as the page shows it
+            assert "".join(f"{shown.rstrip()}\n" for shown in output.out.splitlines()) in blocks("formats.md", "text")
 
 
 def test_the_problem_file_loads(tmp_path):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from journeyman.cli import options as opt
+from journeyman.cli.importing import Columns, Separator, SkipImpossible, read_noted
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ FITS = "fits.jsonl"
 
 def compare(
     problem: Annotated[Path, typer.Argument(metavar="PROBLEM", help="A problem file, as journeyman init writes one.")],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Demonstrations: .csv, .jsonl or .npz.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Demonstrations: .csv, .jsonl, .parquet ...")],
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -50,6 +51,9 @@ def compare(
         str | None,
         typer.Option(metavar="annotator", help="Compare the people whose demonstrations they are, not models."),
     ] = None,
+    columns: Columns = None,
+    separator: Separator = None,
+    skip_impossible: SkipImpossible = False,
     inference: opt.Inference = "smc",
     inference_set: opt.InferenceOptions = None,
     seed: Annotated[int, typer.Option(help="Of the sampling.")] = 0,
@@ -76,7 +80,8 @@ def compare(
     --folds 5[/] compares four models. [bold]journeyman compare problem.toml data.csv --vary reward=state,state_action
     --also beta=unknown --also lapse=unknown --also values=soft --test every-fifth --out comparison[/] makes three
     changes to each of two models, and keeps tables and a figure. [bold]journeyman compare problem.toml data.csv --by
-    annotator[/] says who differs, and by how much.
+    annotator[/] says who differs, and by how much. [bold]journeyman compare problem.toml runs.csv.gz --columns
+    state=node,action=move,demonstration=bout[/] reads a table with other columns.
     """
     from journeyman.cli.warmup import compile_at_first_use
     from journeyman.criticism.comparison import compare_models
@@ -84,7 +89,7 @@ def compare(
     from journeyman.report.models import comparison_figure, print_comparison
 
     opt.check_picture(png)
-    loaded, demonstrations = read_inputs(problem, data)
+    loaded, demonstrations = read_inputs(problem, data, columns, separator, skip_impossible)
     if by is not None:
         check_by(by, {"--vary": vary, "--also": also, "--test": test, "--folds": folds})
         people(loaded, demonstrations, f"Annotators of {data.name}", inference, inference_set, seed, out, png, threads,
@@ -154,13 +159,14 @@ def people(
     opt.save_picture(lambda: annotators_figure(found, title), png, as_json)
 
 
-def read_inputs(problem: Path, data: Path) -> "tuple[Problem, tuple[Demonstration, ...]]":
+def read_inputs(
+    problem: Path, data: Path, columns: list[str] | None, separator: str | None, skip_impossible: bool
+) -> "tuple[Problem, tuple[Demonstration, ...]]":
     """Return the problem and the demonstrations; refuses none."""
     from journeyman.problem_files import load_problem
-    from journeyman.study.formats import read_demonstrations
 
     loaded = load_problem(problem)
-    found = read_demonstrations(data, None)
+    found = read_noted(data, loaded, columns, separator, skip_impossible)
     if not found:
         raise InputError(f"there must be demonstrations to compare models on, got none in {data.name}. Add some.")
     return loaded, found

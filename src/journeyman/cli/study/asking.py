@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from journeyman.cli import options as opt
+from journeyman.cli.importing import Columns, FromFile, check_one_source, read_one
 from journeyman.cli.study.options import AllowDuplicates, Annotator, StudyFile, app
 from journeyman.errors import InputError
 
@@ -79,23 +80,31 @@ def ask(
 def tell(
     file: StudyFile,
     query: QueryId,
-    answer: Annotated[list[str], typer.Argument(metavar="ANSWER", help="Action, or STATE:ACTION steps.")],
+    answer: Annotated[list[str] | None, typer.Argument(metavar="ANSWER", help="Action, or STATE:ACTION steps.")] = None,
     final: FinalState = None,
     ended: Ended = None,
     by: Annotator = None,
+    steps_from: FromFile = None,
+    columns: Columns = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Tell the answer to a question; when this returns, it is kept.
 
     ANSWER is the action for a question about one state, and STATE:ACTION for every step of a trajectory; labels or
-    numbers.
+    numbers. A long trajectory need not be typed: --from reads its steps from a table, one row each.
 
     Examples: [bold]journeyman study tell my.study 0 right --by ada[/]; a trajectory: [bold]journeyman study tell
-    my.study 1 house:right path:down --final lawn --ended truncated[/].
+    my.study 1 house:right path:down --final lawn --ended truncated[/]; from a table with the columns state and action:
+    [bold]journeyman study tell my.study 1 --from steps.csv[/].
     """
     with opened_to_change(file) as study:
         asked = study.ledger.find(query)
-        study.tell(asked, parse_answer(study.problem.mdp, asked, answer, final, ended), annotator=by)
+        check_one_source(answer, steps_from)
+        if steps_from is None:
+            told = parse_answer(study.problem.mdp, asked, answer or [], final, ended)
+        else:
+            told = read_one(steps_from, study.problem, columns, final, ended)
+        study.tell(asked, told, annotator=by)
         count = len(study.demonstrations)
         stored = study.answers[asked.id].to_record()
     record = {"query": query, "demonstration": stored, "num_demonstrations": count}
@@ -105,10 +114,12 @@ def tell(
 @opt.add_command(app)
 def attach(
     file: StudyFile,
-    steps: Annotated[list[str], typer.Argument(metavar="STEP", help="STATE:ACTION, in order.")],
+    steps: Annotated[list[str] | None, typer.Argument(metavar="STEP", help="STATE:ACTION, in order.")] = None,
     final: FinalState = None,
     ended: Ended = None,
     by: Annotator = None,
+    steps_from: FromFile = None,
+    columns: Columns = None,
     allow_duplicates: AllowDuplicates = False,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -116,12 +127,17 @@ def attach(
 
     One of several steps that is there already is refused, unless --allow-duplicates says that it was done twice.
 
-    Example: [bold]journeyman study attach my.study house:right path:right --final pond[/].
+    Examples: [bold]journeyman study attach my.study house:right path:right --final pond[/]; from a table with one row
+    per step: [bold]journeyman study attach my.study --from steps.csv --columns state=place,action=move[/].
     """
     from journeyman.study import Study
 
     with Study.open(file) as study:
-        demonstration = parse_demonstration(study.problem.mdp, steps, final, ended)
+        check_one_source(steps, steps_from)
+        if steps_from is None:
+            demonstration = parse_demonstration(study.problem.mdp, steps or [], final, ended)
+        else:
+            demonstration = read_one(steps_from, study.problem, columns, final, ended)
         (answer,) = study.attach(demonstration, annotator=by, allow_duplicates=allow_duplicates)
         stored = study.answers[answer].to_record()
     opt.say(as_json, {"answer": answer, "demonstration": stored}, f"Kept as {answer}.")

@@ -1,11 +1,12 @@
 """`journeyman study export`, `import` and `recover`: what goes in and out of a study file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from journeyman.cli import options as opt
+from journeyman.cli.importing import Columns, Separator, SkipImpossible, parse_columns, print_report
 from journeyman.cli.study.options import AllowDuplicates, Annotator, StudyFile, app, opened_to_look
 from journeyman.errors import InputError
 
@@ -13,6 +14,14 @@ KINDS = ("demonstrations", "posterior", "policy", "certificate", "history")
 
 Format = Annotated[
     str | None, typer.Option(metavar="NAME", help="jsonl, csv, npz, imitation or minari; default: by the ending.")
+]
+ReadFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="csv, tsv, json, jsonl, parquet, npz, imitation or minari; default: by the ending.",
+    ),
 ]
 
 
@@ -57,46 +66,92 @@ def export(
 def import_file(
     file: StudyFile,
     source: Annotated[str, typer.Argument(metavar="FROM", help="File with demonstrations, or a Minari id.")],
-    format: Format = None,
+    columns: Columns = None,
+    separator: Separator = None,
+    format: ReadFormat = None,
     by: Annotator = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be imported, and write nothing.")] = False,
+    skip_impossible: SkipImpossible = False,
     allow_duplicates: AllowDuplicates = False,
     skip_duplicates: Annotated[
         bool, typer.Option("--skip-duplicates", help="Leave out what is there already, and attach the rest.")
     ] = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Attach demonstrations from a file: data that were never asked for, all or none.
+    """Attach demonstrations from a table or another file: data that were never asked for, all or none.
+
+    A table has one row per step: a column state and a column action (or next_state), by label or number. Say with
+    --columns which columns these are, and which column tells demonstrations apart (demonstration), who did them
+    (annotator) and counts their steps (step). CSV with comma, semicolon or tab, TSV, JSON, JSON Lines and Parquet are
+    read, also with .gz.
+
+    Trajectories are split where a state or an action is missing (empty, NA, NaN, None, null or a dot) and where steps
+    are left out. Steps that the problem cannot make are listed and refused, unless --skip-impossible leaves them out
+    and splits there. What was found is shown; --dry-run shows it and writes nothing.
 
     Data that are there already are refused, so that a file that is imported twice does not count twice: a whole file,
     one that has grown since, and any demonstration of 10 steps or more, or with the same time stamp as one that is
-    there.
-    --skip-duplicates leaves out every demonstration that is there already.
+    there. --skip-duplicates leaves out every demonstration that is there already.
 
-    Columns of a .csv table: demonstration, state, action; optional: final_state, ended, query_id, annotator, timestamp.
-
-    Example: [bold]journeyman study import my.study old-answers.csv[/].
+    Examples: [bold]journeyman study import my.study old-answers.csv[/]. A table with columns of other names, looked at
+    first: [bold]journeyman study import my.study runs.csv --columns state=node,action=move,annotator=animal,step=nr
+    --dry-run[/]. One that has only the nodes that were visited: [bold]journeyman study import my.study path.csv
+    --columns state=node,next_state=node[/].
     """
     from dataclasses import replace
 
-    from journeyman.learner.duplicates import find_matches
+    from journeyman.learner.duplicates import duplicates_message, find_duplicates, find_matches
     from journeyman.study import Study
-    from journeyman.study.formats import read_demonstrations
+    from journeyman.study.formats import examine_demonstrations
+    from journeyman.wording import counted
 
     if allow_duplicates and skip_duplicates:
         raise InputError("duplicates must be allowed or skipped, got both. Leave out one of the two options.")
-    with Study.open(file) as study:
-        found = read_demonstrations(source, study.problem, format=format)
+    with opened_to_look(file) if dry_run else Study.open(file) as study:
+        chosen: dict[str, Any] = {"format": format, "columns": parse_columns(columns), "separator": separator}
+        found, report = examine_demonstrations(source, study.problem, **chosen)
+        if not found and not report.impossible:
+            raise InputError(
+                f"{source} must have at least one step, got none in {counted(report.num_rows, 'row')}, of which "
+                f"{report.total.missing} lack a state or an action. Check its columns."
+            )
         # Their query numbers are those of another study.
         given = [replace(item, query_id=None, annotator=item.annotator or by) for item in found]
-        skipped = find_matches(study.answers, given) if skip_duplicates else {}
-        new = [item for number, item in enumerate(given) if number not in skipped]
-        is_allowed = allow_duplicates or skip_duplicates
-        answers = study.attach(new, allow_duplicates=is_allowed) if new or not skipped else ()
-    words = f"Attached {len(answers)} demonstrations, {answers[0]} to {answers[-1]}." if answers else "Nothing is new."
+        known = study.answers
+        repeated = find_matches(known, given) if skip_duplicates else find_duplicates(known, given)
+        report = report.by(by).with_duplicates([given[number].annotator for number in repeated])
+        new = [item for number, item in enumerate(given) if not (skip_duplicates and number in repeated)]
+        answers: tuple[int | str, ...] = ()
+        is_allowed, refusal = allow_duplicates or skip_duplicates, None
+        try:
+            if not skip_impossible:
+                report.check_possible()
+            if not dry_run:
+                answers = study.attach(new, allow_duplicates=is_allowed) if new or not repeated else ()
+            elif repeated and not is_allowed:
+                raise InputError(duplicates_message(repeated, given))
+            else:
+                study.problem.counts(new)  # whose they are must be known where that matters
+        except InputError as error:
+            if not dry_run:
+                raise
+            refusal = str(error)
+    skipped = sorted(repeated) if skip_duplicates else []
+    record: dict[str, Any] = {"skipped": skipped} if skip_duplicates else {}
+    size = f"{counted(len(new), 'demonstration')} of {counted(sum(map(len, new)), 'step')}"
+    if dry_run:
+        record |= {"answers": [], "num_new": len(new), "refusal": refusal}
+        words = f"Would attach {size}. Nothing was written." if refusal is None else f"Would be refused: {refusal}"
+    else:
+        record |= {"answers": list(answers)}
+        words = f"Attached {size}, {answers[0]} to {answers[-1]}." if answers else "Nothing is new."
     if skipped:
         words += f" Left out {len(skipped)} that are there already."
-    record = {"answers": list(answers)} | ({"skipped": sorted(skipped)} if skip_duplicates else {})
-    opt.say(as_json, record, words)
+    opt.show(as_json, lambda: record | {"report": report.to_record()}, lambda console: print_report(console, report))
+    if not as_json:
+        typer.echo(words)
+    if dry_run and refusal is not None:
+        raise typer.Exit(1)
 
 
 @opt.add_command(app)

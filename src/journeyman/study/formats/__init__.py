@@ -1,16 +1,22 @@
 """Formats of demonstrations: how they leave a study and come into one, by name."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from journeyman.checks import known_name
 from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError
+from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
+from journeyman.storage.tables import file_kind, separator_of
+from journeyman.study.formats import text
 from journeyman.study.formats.arrays import read_npz, write_npz
-from journeyman.study.formats.text import read_csv, read_jsonl, write_csv, write_jsonl
+from journeyman.study.formats.recorded import ROLES, Recorded, recorded_demonstrations
+from journeyman.study.formats.splitting import Examined, ImportReport, ImpossibleStep, SubjectCounts, split
+from journeyman.study.formats.text import demonstrations_to_frame
 from journeyman.study.formats.trajectories import (
     TrajectoryArrays,
     from_trajectories,
@@ -24,23 +30,50 @@ from journeyman.study.formats.trajectories import (
 
 @dataclass(frozen=True)
 class Format:
-    """A format: how to write (demonstrations, place) and read (place); needs_last: whether T + 1 states are needed."""
+    """A format: its endings, how to write (demonstrations, place, problem) and how to read what was recorded.
+
+    is_table: whether its columns have names; needs_last: whether T + 1 states are needed.
+    """
 
     summary: str
-    suffix: str
+    endings: tuple[str, ...]
     write_fn: Callable[..., None]
-    read_fn: Callable[..., tuple[Demonstration, ...]]
+    read_fn: Callable[..., Recorded]
+    is_table: bool = True
     needs_last: bool = False
     is_file: bool = True
 
 
+def _read_whole(read_fn: Callable[[Any], tuple[Demonstration, ...]]) -> Callable[..., Recorded]:
+    """Return what reads a format that holds nothing but whole demonstrations."""
+
+    def read(place: Path | str, mdp: FiniteMDP | None, _: object, __: object) -> Recorded:
+        records = enumerate(item.to_record() for item in read_fn(place))
+        return recorded_demonstrations(Path(place).name, records, mdp, unit="entry")
+
+    return read
+
+
+_plain = partial(Format, is_table=False)
 FORMATS: dict[str, Format] = {
-    "jsonl": Format("JSON Lines, one demonstration per line", ".jsonl", write_jsonl, read_jsonl),
-    "csv": Format("a table with one line per step", ".csv", write_csv, read_csv),
-    "npz": Format("NumPy arrays", ".npz", write_npz, read_npz),
-    "imitation": Format("trajectories of the imitation library, as .npz", "", write_imitation, read_imitation, True),
-    "minari": Format("a Minari dataset, by its id", "", write_minari, read_minari, True, is_file=False),
-}
+    "csv": Format("a table with one line per step", (".csv",), text.write_csv, text.read_text),
+    "tsv": Format("the same with tabs", (".tsv", ".tab"), text.write_tsv, text.read_tsv),
+    "json": Format("a JSON list of demonstrations or of rows", (".json",), text.write_json, text.read_json),
+    "jsonl": Format("JSON Lines, one on each", (".jsonl", ".ndjson"), text.write_jsonl, text.read_jsonl),
+    "parquet": Format(
+        "a Parquet table with one row per step", (".parquet", ".pq"), text.write_parquet, text.read_parquet
+    ),
+    "npz": _plain("NumPy arrays", (".npz",), write_npz, _read_whole(read_npz)),
+    "imitation": _plain(
+        "trajectories of the imitation library, as .npz", (), write_imitation, _read_whole(read_imitation),
+        needs_last=True,
+    ),
+    "minari": _plain(
+        "a Minari dataset, by its id", (), write_minari, _read_whole(read_minari), needs_last=True, is_file=False
+    ),
+}  # fmt: skip
+SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers")
+ALSO_READ = {".txt": "csv"}  # endings that say too little about what to write
 
 
 def write_demonstrations(
@@ -56,7 +89,7 @@ def write_demonstrations(
     Parameters
     ----------
     format
-        A key of `FORMATS`; default: by the ending of the file.
+        A key of `FORMATS`; default: by the ending of the file. Tables and JSON are packed if it ends in .gz.
     repeat_last
         For formats that need a state after the last action: repeat the state before where none was seen.
     """
@@ -65,41 +98,113 @@ def write_demonstrations(
     if repeat_last and not chosen.needs_last:
         raise InputError("repeat_last must go with imitation or minari, got another format. Leave it out.")
     options: dict[str, Any] = {"repeat_last": repeat_last} if chosen.needs_last else {}
-    if chosen.is_file:
-        chosen.write_fn(listed, Path(place), **options)
-    else:
-        chosen.write_fn(listed, str(place), problem, **options)
+    if chosen.is_table or not chosen.is_file:
+        options["problem"] = problem
+    chosen.write_fn(listed, Path(place) if chosen.is_file else str(place), **options)
 
 
 def read_demonstrations(
-    place: str | Path, problem: Problem | None = None, *, format: str | None = None
+    source: Any,
+    problem: Problem | None = None,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    separator: str | None = None,
+    skip_impossible: bool = False,
 ) -> tuple[Demonstration, ...]:
-    """Read demonstrations from a file or Minari dataset, and check that they can occur in `problem` if it is given."""
-    chosen = find_format(format, place)
-    found = chosen.read_fn(Path(place) if chosen.is_file else str(place))
-    if problem is not None:
-        problem.check(found)  # whose they are may be said later
+    """Read demonstrations from a file, a DataFrame, a mapping of columns or a Minari dataset.
+
+    A table has one row per step. Trajectories are split where a state or an action is missing, where step numbers are
+    left out, and at impossible steps; who did them is kept for each piece. `examine_demonstrations` also says what was
+    found.
+
+    Parameters
+    ----------
+    source
+        Path of a file (its ending says what it is, also with .gz after it), a pandas DataFrame, a mapping of columns,
+        or the id of a Minari dataset.
+    problem
+        Says what the names of states and actions mean, and which steps are possible. Without it they are numbers, and
+        nothing is checked.
+    format
+        A key of `FORMATS`; default: by the ending of the file.
+    columns
+        Which column means what, such as `{"state": "node", "action": "move", "annotator": "animal"}`; keys are those
+        of `ROLES`. Columns that bear the name of a role need not be given; None leaves one out. Others are ignored.
+    separator
+        Of a text: ",", ";" or a tab; by default the one that fits the header and the lines after it.
+    skip_impossible
+        Leave out steps that the problem's dynamics cannot make, and split there, where they would be refused.
+
+    Returns
+    -------
+    Demonstrations that can occur in the problem, in the order of the table.
+
+    Raises
+    ------
+    InputError
+        That names file, line, subject and label.
+    """
+    options: dict[str, Any] = {"format": format, "columns": columns, "separator": separator}
+    found, report = examine_demonstrations(source, problem, **options)
+    if not skip_impossible:
+        report.check_possible()
     return found
+
+
+def examine_demonstrations(
+    source: Any,
+    problem: Problem | None = None,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    separator: str | None = None,
+) -> Examined:
+    """Return what `read_demonstrations` reads without impossible steps, and a report of what was found.
+
+    Parameters are those of `read_demonstrations`. `report.impossible` lists the steps that were left out;
+    `report.check_possible()` refuses them.
+    """
+    mdp = None if problem is None else problem.mdp
+    if not isinstance(source, str | Path):
+        if format is not None:
+            raise InputError(f"a format must go with a file, got {format!r} for {type(source).__name__}. Leave it out.")
+        recorded = text.read_columns(source, mdp, columns)
+    else:
+        chosen = find_format(format or ALSO_READ.get(file_kind(source)), source)
+        if columns and not chosen.is_table:
+            raise InputError(f"columns must go with a table, got them for {str(source)!r}. Leave them out.")
+        place = Path(source) if chosen.is_file else str(source)
+        recorded = chosen.read_fn(place, mdp, columns, separator_of(separator))
+    return split(recorded, problem)
 
 
 def find_format(name: str | None, place: str | Path) -> Format:
     """Return a format by its name, or by the ending of a file."""
     if name is not None:
         return FORMATS[known_name(name, FORMATS, "format")]
-    suffix = Path(place).suffix.lower()
+    kind = file_kind(place)
     for chosen in FORMATS.values():
-        if chosen.suffix == suffix != "":
+        if kind in chosen.endings:
             return chosen
-    raise InputError(
-        f"the format must be clear from the ending of the file, got {str(place)!r}. "
-        f"Use .jsonl, .csv or .npz, or name it: {', '.join(FORMATS)}."
-    )
+    endings = ", ".join(ending for chosen in FORMATS.values() for ending in chosen.endings)
+    advice = f"Use {endings}, or name it: {', '.join(FORMATS)}."
+    if kind in SPREADSHEETS:
+        advice = "Save the sheet as CSV, and take that."
+    raise InputError(f"the format must be clear from the ending of the file, got {str(place)!r}. {advice}")
 
 
 __all__ = [
     "FORMATS",
+    "ROLES",
+    "Examined",
     "Format",
+    "ImportReport",
+    "ImpossibleStep",
+    "SubjectCounts",
     "TrajectoryArrays",
+    "demonstrations_to_frame",
+    "examine_demonstrations",
     "find_format",
     "from_trajectories",
     "read_demonstrations",
