@@ -128,9 +128,7 @@ def test_an_action_may_be_told_by_its_label(ledger):
     event = tell_event(ledger, 0, "right", annotator="ada")
     assert apply_event(ledger, event).answers[0].steps == ((0, 2),)
     assert event.payload["demonstration"]["annotator"] == "ada"
-    with pytest.raises(
     with pytest.raises(InputError, match=r"a label or a number in 0\.\.4, got 'rigth'\. Did you mean 'right'"):
-    ):
         tell_event(ledger, 0, "rigth")
     with pytest.raises(InputError, match="this problem has no labels, got 'right'"):
         action_index(make_world("lopes-two-state", 0).problem.mdp, "right")

@@ -217,10 +217,11 @@ def _attached_instead(ledger: Ledger, answer_id: str, old: Demonstration | None,
         return right
     if old is None or len(old) != 1:
         raise InputError(
-            f"{answer_id} must be corrected by a Demonstration, since it was not a single action, got "
-            f"{type(right).__name__}. Make one of its steps."
+            f"{answer_id} must be corrected step by step, since it was not a single action, got {right!r}. Give all its "
+            "steps as STATE:ACTION (in Python a Demonstration)."
         )
-    return replace(old, steps=((old.start_state, action_index(ledger.problem.mdp, right)),), timestamp=None)
+    step = (old.start_state, action_index(ledger.problem.mdp, right))
+    return replace(old, steps=(step,), annotator=None, timestamp=None)
 
 
 def _answer_id(ledger: Ledger, answer: Query | AnswerId) -> AnswerId:

@@ -42,21 +42,20 @@ from journeyman.study.log import EventLog
 from journeyman.study.sheets import SheetAnswer, is_sheet, read_sheet
 from journeyman.study.typed import answer_words
 from journeyman.study.writing import readable_bytes
-from journeyman.wording import counted
 
 PREFERENCES = ("ours", "theirs")
 SQLITE = b"SQLite format 3\x00"
 MOST_NAMED = 10  # conflicts that a message names
-# What can become of an answer from elsewhere, in words for a report of one or many.
+# What can become of an answer from elsewhere, in words for a report.
 KINDS = {
-    "told": "answered here now",
-    "taken_over": "asked only there, taken over with the answer",
-    "attached": "attached",
-    "corrected": "corrected there, and so here",
-    "taken_back": "taken back there, and so here",
-    "duplicate": "there already, skipped",
-    "kept": "changed here since, left as it is",
-    "conflict": "answered differently",
+    "told": "Answers to questions that waited here",
+    "taken_over": "Questions that only the copy asked, taken over with their answers",
+    "attached": "Attached data",
+    "corrected": "Corrected there, and now here",
+    "taken_back": "Taken back there, and now here",
+    "duplicate": "Here already, skipped",
+    "kept": "Changed here since, left as it is",
+    "conflict": "Answered differently",
 }
 
 
@@ -152,7 +151,7 @@ class MergeReport:
 
     def text(self, problem: Problem) -> str:
         """Return the report in words."""
-        lines = [f"{counted(self.count(kind), 'answer')} {words}." for kind, words in KINDS.items() if self.count(kind)]
+        lines = [f"{words}: {self.count(kind)}" for kind, words in KINDS.items() if self.count(kind)]
         for item in self.conflicts:
             lines.append(f"- {conflict_words(problem, item)}")
         if not self.items:

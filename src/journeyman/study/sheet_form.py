@@ -21,6 +21,7 @@ from journeyman.types import FloatArray
 COLOURS = ("#86b6e5", "#e9b872", "#8fc98f", "#d89bc4", "#c9b28f", "#8fcfcf", "#e59a8c", "#b3a7e0")
 ARROWS = {(-1, 0): "↑", (1, 0): "↓", (0, -1): "←", (0, 1): "→", (-1, -1): "↖", (-1, 1): "↗", (1, -1): "↙",
           (1, 1): "↘"}  # fmt: skip
+MOST_NAMED = 100  # states whose labels are written into their cells
 MARGIN = 0.6  # around a graph, in distances of neighbours
 
 
@@ -139,6 +140,12 @@ def _draw_grid(mdp: FiniteMDP) -> Picture:
         colour = colours.get(kinds[state])
         style = f' style="fill:{colour}"' if colour else ""
         parts.append(f'<rect class="cell" x="{column}" y="{row}" width="1" height="1"{style}/>')
+        if mdp.state_labels is not None and mdp.num_states <= MOST_NAMED:
+            name = mdp.state_labels[state]
+            size = min(0.2, 1.5 / len(name))
+            parts.append(
+                f'<text class="name" x="{column + 0.5}" y="{row + 0.97}" font-size="{size:.2g}">{escape(name)}</text>'
+            )
     view = f"-0.2 -0.2 {grid.num_columns + 0.4:g} {grid.num_rows + 0.4:g}"
     return Picture(
         view,

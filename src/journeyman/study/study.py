@@ -217,7 +217,8 @@ class Study(LedgerView):
         """
         check_options(settings, LearnerSettings.__dataclass_fields__, "a study")
         with self._lock:
-            chosen = LearnerSettings.for_problem(self.problem, **self.settings.to_record() | settings)
+            record = self.settings.to_record()
+            chosen = LearnerSettings.for_problem(self.problem, **_without_defaults(self.problem, record) | settings)
             with explain_errors(self.path):
                 times = store.read_times(self._connection)
             write_study(Path(path), self.problem, chosen, cloned_events(self._log, times), self.identity)
@@ -457,6 +458,13 @@ class Study(LedgerView):
     def _replay(self, events: list[Event], snapshot: dict[str, Any] | None) -> ActiveLearner:
         limits: dict[str, Any] = {"num_threads": self.num_threads, "max_seconds": self.max_seconds}
         return ActiveLearner.restore(self.problem, self._log.first_settings, events, snapshot, **limits)
+
+
+def _without_defaults(problem: Problem, record: dict[str, Any]) -> dict[str, Any]:
+    """Return settings without an acquisition function that nobody chose: it depends on the others."""
+    free = record | {"acquisition": "", "acquisition_options": {}}
+    is_default = LearnerSettings.for_problem(problem, **free).to_record() == record
+    return free if is_default else record
 
 
 def this_second() -> datetime:

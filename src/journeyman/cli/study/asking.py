@@ -96,8 +96,11 @@ def certainty_words(file: Path, study: "Study", *, is_known: bool) -> str:
         return f"The certificate holds, but is not confirmed yet. To do that: {more}"
     if not is_known or settings.goal != "policy" or not study.demonstrations:
         return ""
-    chance = study.history()[-1].failure_chance
-    if chance is None or chance > settings.delta:
+    from journeyman.apprentice.regret import failures_of
+
+    failures = failures_of(study.posterior(), study.apprentice(), settings.epsilon, settings.scope)
+    chance = min(1.0, float(study.posterior().mean(failures.is_failing)))
+    if chance > settings.delta:
         return ""
     return (
         f"The chance of failure looks like {chance:.2g}, within the limit of {settings.delta:g}: the certificate may "
@@ -232,7 +235,7 @@ def correct(
         new: Any
         if isinstance(what, int):
             new = parse_answer(mdp, ledger.find(what), right, final, ended)
-        elif before is not None and len(before) == 1 and is_action(mdp, right) and final is None and ended is None:
+        elif is_action(mdp, right) and final is None and ended is None:
             new = right[0]
         else:
             new = parse_demonstration(mdp, right, final, ended)

@@ -1,5 +1,6 @@
 """`journeyman study set`, `clone`, `sheet` and `merge`: other settings, and answers from elsewhere."""
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -73,7 +74,11 @@ def clone(
     from journeyman.study import Study
 
     with opened_to_look(file) as study:
-        study.clone(to, **changed_settings(study.settings, pairs))
+        try:
+            study.clone(to, **changed_settings(study.settings, pairs))
+        except InputError as error:
+            advice = re.sub(r"--(length|kind) (\w+)", r"--set \1=\2", str(error))
+            raise type(error)(advice) from error
     with Study.open(to, read_only=True) as made:
         overview = made.overview()
     record = {"file": str(to)} | overview.to_record()
@@ -95,12 +100,13 @@ def changed_settings(settings: "LearnerSettings", pairs: list[str] | None) -> di
             fields.setdefault(name, {})  # options of another method mean nothing here
     if fields.get("kind") == "state" and "length" not in fields:
         fields |= {"length": None, "step_cost": 0.0}
-    for key, value in values.items():
+    for key in values:
         if key in settings.__dataclass_fields__ and key not in PARTS.values():
             continue
         part, _, name = key.partition(".")
         if part not in PARTS or not name:
             raise InputError(_unknown(key, settings, nearest(key, settings.__dataclass_fields__)))
+        value = opt.parse_scoring_options([f"{name}={texts[key]}"])[name]
         options = fields.setdefault(PARTS[part], dict(getattr(settings, PARTS[part])))
         if value is None:
             options.pop(name, None)
