@@ -2,7 +2,9 @@
 
 import shutil
 from collections import Counter
+from contextlib import suppress
 
+import numpy as np
 import pytest
 from study.tiny import SETTINGS, answer_one, answer_to, tiny_problem
 
@@ -224,3 +226,52 @@ def test_copies_of_older_versions_can_be_merged(tmp_path):
         assert counts(study.merge(tmp_path / "theirs.study")) == {"duplicate": 2}
         assert study.identity == study.overview().identity
     assert (tmp_path / "theirs.study").read_bytes() == content
+
+
+def tried(study, rng, who):
+    """Let somebody do something at random; what cannot be done is not done."""
+    name = rng.choice(["ask", "tell", "tell", "attach", "path", "undo", "correct", "fail", "set"])
+    answers, pending = list(study.answers), study.pending
+    state = int(np.flatnonzero(study.problem.queryable)[0])
+    with suppress(InputError):
+        if name == "ask":
+            study.ask_batch(int(rng.integers(1, 3)))
+        elif name == "tell" and pending:
+            study.tell(pending[int(rng.integers(len(pending)))], int(rng.integers(3)), annotator=who)
+        elif name == "attach":
+            study.attach(Demonstration.annotation(state, int(rng.integers(3))))
+        elif name == "path":
+            study.attach(Demonstration(state, ((state, 0),) * int(rng.integers(2, 4)), state, "truncated"))
+        elif name in ("undo", "correct") and answers:
+            chosen = answers[int(rng.integers(len(answers)))]
+            study.undo(chosen) if name == "undo" else study.correct(chosen, int(rng.integers(4)))
+        elif name == "fail" and pending:
+            study.fail(pending[0])
+        elif name == "set":
+            study.change_settings(max_samples=int(rng.integers(100, 999)))
+
+
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 40))])
+def test_whatever_two_people_do_both_ways_give_the_same_answers(tmp_path, seed):
+    """And merging again changes nothing, whoever is preferred."""
+    rng = np.random.default_rng(seed)
+    settings = {"inference_options": {"num_particles": 100}, "acquisition": "random", "num_threads": 1}
+    with Study.create(tmp_path / "a.study", tiny_problem(), **settings) as study:
+        for _ in range(6):
+            tried(study, rng, "ada")
+    shutil.copyfile(tmp_path / "a.study", tmp_path / "b.study")
+    for name, who in (("a", "ada"), ("b", "bob")):
+        with Study.open(tmp_path / f"{name}.study", num_threads=1) as study:
+            for _ in range(8):
+                tried(study, rng, who)
+        shutil.copyfile(tmp_path / f"{name}.study", tmp_path / f"{name}0.study")
+    prefer, other = rng.permutation(["ours", "theirs"]).tolist()
+    with Study.open(tmp_path / "a.study") as a, Study.open(tmp_path / "b.study") as b:
+        a.merge(tmp_path / "b0.study", prefer=prefer)
+        b.merge(tmp_path / "a0.study", prefer=other)
+        # Who gave an answer that both gave is not compared: each keeps the one that was there.
+        a_steps, b_steps = (sorted(item.steps for item in study.demonstrations) for study in (a, b))
+        assert a_steps == b_steps
+        assert a.merge(tmp_path / "b0.study", prefer=prefer).num_events == 0
+        assert a.merge(tmp_path / "b.study", prefer="ours").num_events == 0
+        assert sorted(item.steps for item in a.demonstrations) == a_steps

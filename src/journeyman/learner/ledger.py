@@ -217,8 +217,8 @@ def _attached_instead(ledger: Ledger, answer_id: str, old: Demonstration | None,
         return right
     if old is None or len(old) != 1:
         raise InputError(
-            f"{answer_id} must be corrected step by step, since it was not a single action, got {right!r}. Give all its "
-            "steps as STATE:ACTION (in Python a Demonstration)."
+            f"{answer_id} must be corrected step by step, since it was not a single action, got {right!r}. Give all "
+            "of its steps as STATE:ACTION (in Python a Demonstration)."
         )
     step = (old.start_state, action_index(ledger.problem.mdp, right))
     return replace(old, steps=(step,), annotator=None, timestamp=None)

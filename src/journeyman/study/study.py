@@ -338,7 +338,8 @@ class Study(LedgerView):
             certify_fn, number = learner.certifying(name), last_change(learner.events)
         found = certify_fn(progress)
         if found.holds_if_model_is_right and not self._log.is_read_only:
-            with self._lock, suppress(StudyError):  # it only saves the next one who asks the time to look
+            # It only saves the next one who asks the time to look.
+            with self._lock, suppress(StudyError), explain_errors(self.path):
                 if name not in store.read_verdicts(self._connection, number):
                     with transaction(self._connection, self.path):
                         store.write_verdict(self._connection, number, name, found.status)
