@@ -3,7 +3,9 @@
 import csv
 import json
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from study.tiny import SETTINGS, tiny_problem
 
@@ -112,8 +114,29 @@ def test_a_trajectory_is_written_step_by_step(tmp_path):
         study.merge(tmp_path / "filled.csv")
         assert study.answers[0].steps == ((query.state, 0),) * 2
         assert (study.answers[0].final_state, study.answers[0].ended) == (query.state, "truncated")
+        (later,) = study.sheet(tmp_path / "sheet.csv")
+        (row,) = read(tmp_path / "sheet.csv")
+        write(tmp_path / "filled.csv", [row | {"answer": f"{row['state']}:stay {row['state']}:stay"}])
+        study.merge(tmp_path / "filled.csv")
+        assert study.answers[1].steps == ((later.state, 0),) * 2
         study.sheet(tmp_path / "form.html")
         assert 'data-name="answer"' in (tmp_path / "form.html").read_text("utf-8")
+
+
+def test_labels_may_have_spaces(tmp_path):
+    """Between steps there are semicolons then."""
+    problem = tiny_problem()
+    names = tuple(f"room {number}" for number in range(4))
+    problem = replace(problem, mdp=replace(problem.mdp, state_labels=names, grid=None, coordinates=np.eye(4, 2)))
+    with Study.create(tmp_path / "t.study", problem, kind="trajectory", length=3, num_threads=1, **SETTINGS) as study:
+        (query,) = study.sheet(tmp_path / "sheet.csv")
+        (row,) = read(tmp_path / "sheet.csv")
+        write(tmp_path / "filled.csv", [row | {"answer": f"{row['state']}:stay", "final_state": row["state"]}])
+        study.merge(tmp_path / "filled.csv")
+        assert study.answers[0].steps == ((query.state, 0),)
+        study.sheet(tmp_path / "form.html")
+    page = (tmp_path / "form.html").read_text("utf-8")
+    assert page.count('class="edge"') >= 1 and page.count('class="name"') == 4
 
 
 def test_the_form_is_whole_in_one_file(study, tmp_path):

@@ -21,7 +21,7 @@ from journeyman.types import FloatArray
 COLOURS = ("#86b6e5", "#e9b872", "#8fc98f", "#d89bc4", "#c9b28f", "#8fcfcf", "#e59a8c", "#b3a7e0")
 ARROWS = {(-1, 0): "↑", (1, 0): "↓", (0, -1): "←", (0, 1): "→", (-1, -1): "↖", (-1, 1): "↗", (1, -1): "↙",
           (1, 1): "↘"}  # fmt: skip
-MOST_NAMED = 100  # states whose labels are written into their cells
+MOST_NAMED = 150  # states whose names are written into the picture
 MARGIN = 0.6  # around a graph, in distances of neighbours
 
 
@@ -38,14 +38,14 @@ def form_page(
     problem: Problem, queries: Sequence[Query], rows: Sequence[Mapping[str, str]], columns: Sequence[str], title: str
 ) -> str:
     """Return the form for some questions; `rows` and `columns` are those of the table that it saves."""
-    picture, mdp = draw_states(problem.mdp), problem.mdp
+    is_path, mdp = any(query.kind != "state" for query in queries), problem.mdp
+    picture = draw_states(mdp, has_names=mdp.num_states <= MOST_NAMED and (is_path or mdp.state_labels is not None))
     annotators = problem.expert_space.annotators
     name_field = '<input type="text" id="annotator" autocomplete="name">'
     if annotators:
         options = "".join(f"<option>{escape(name)}</option>" for name in ("", *annotators))
         name_field = f'<select id="annotator" required>{options}</select>'
     data = {"rows": list(rows), "columns": list(columns), "name": _file_name(title)}
-    is_path = any(query.kind != "state" for query in queries)
     intro = "Say what you would do in each situation."
     if picture is not None:
         intro += " The mark in each picture shows where you are."
@@ -121,14 +121,23 @@ def _size(view: str) -> str:
     return f'x="{left}" y="{top}" width="{width}" height="{height}"'
 
 
-def draw_states(mdp: FiniteMDP) -> Picture | None:
-    """Return a drawing of all states, on their grid or at their coordinates; None where nobody knows where they lie."""
+def draw_states(mdp: FiniteMDP, *, has_names: bool = False) -> Picture | None:
+    """Return a drawing of all states, on their grid or at their coordinates; None where nobody knows where they lie.
+
+    With `has_names`, labels or numbers of the states are written into it.
+    """
     if mdp.grid is not None:
-        return _draw_grid(mdp)
-    return None if mdp.coordinates is None else _draw_graph(mdp)
+        return _draw_grid(mdp, has_names)
+    return None if mdp.coordinates is None else _draw_graph(mdp, has_names)
 
 
-def _draw_grid(mdp: FiniteMDP) -> Picture:
+def _name(mdp: FiniteMDP, state: int, x: float, y: float) -> str:
+    name = mdp.state_name(state)
+    size = min(0.2, 1.5 / max(1, len(name)))
+    return f'<text class="name" x="{x:.4g}" y="{y:.4g}" font-size="{size:.2g}">{escape(name)}</text>'
+
+
+def _draw_grid(mdp: FiniteMDP, has_names: bool) -> Picture:
     grid = mdp.grid
     assert grid is not None
     places = np.asarray(grid.places, dtype=np.int64)
@@ -140,12 +149,8 @@ def _draw_grid(mdp: FiniteMDP) -> Picture:
         colour = colours.get(kinds[state])
         style = f' style="fill:{colour}"' if colour else ""
         parts.append(f'<rect class="cell" x="{column}" y="{row}" width="1" height="1"{style}/>')
-        if mdp.state_labels is not None and mdp.num_states <= MOST_NAMED:
-            name = mdp.state_labels[state]
-            size = min(0.2, 1.5 / len(name))
-            parts.append(
-                f'<text class="name" x="{column + 0.5}" y="{row + 0.97}" font-size="{size:.2g}">{escape(name)}</text>'
-            )
+        if has_names:
+            parts.append(_name(mdp, state, column + 0.5, row + 0.97))
     view = f"-0.2 -0.2 {grid.num_columns + 0.4:g} {grid.num_rows + 0.4:g}"
     return Picture(
         view,
@@ -155,7 +160,7 @@ def _draw_grid(mdp: FiniteMDP) -> Picture:
     )
 
 
-def _draw_graph(mdp: FiniteMDP) -> Picture:
+def _draw_graph(mdp: FiniteMDP, has_names: bool) -> Picture:
     assert mdp.coordinates is not None
     edges = {
         (min(state, other), max(state, other))
@@ -175,4 +180,5 @@ def _draw_graph(mdp: FiniteMDP) -> Picture:
         for a, b in sorted(edges)
     )
     dots = "".join(f'<circle class="cell" cx="{x:.3g}" cy="{y:.3g}" r=".18"/>' for x, y in places.tolist())
-    return Picture(f"0 0 {width:.3g} {height:.3g}", lines + dots, places, {})
+    names = [_name(mdp, state, x, y + 0.4) for state, (x, y) in enumerate(places.tolist())] if has_names else []
+    return Picture(f"0 0 {width:.3g} {height:.3g}", "".join((lines, dots, *names)), places, {})

@@ -159,8 +159,7 @@ def _read_row(problem: Problem, cells: dict[str, str], line: int) -> SheetAnswer
         query_id, mdp.state_names.index(cells["state"]), cells["kind"], _whole(length, "length") if length else None,
         0.0, "",
     )  # fmt: skip
-    separator = ";" if ";" in typed or "\n" in typed else None
-    steps = [typed] if query.kind == "state" else typed.replace("\n", ";").split(separator)
+    steps = [typed] if query.kind == "state" else _split_steps(mdp, typed)
     final = cells.get("final_state") or None
     demonstration = parse_answer(mdp, query, [step.strip() for step in steps if step.strip()], final, None)
     signed = Demonstration(
@@ -169,6 +168,14 @@ def _read_row(problem: Problem, cells: dict[str, str], line: int) -> SheetAnswer
     )  # fmt: skip
     key = cells.get("key", "").removeprefix("key-")
     return SheetAnswer(line, query_id, key, query.state, query.kind, query.length, signed)
+
+
+def _split_steps(mdp: FiniteMDP, typed: str) -> list[str]:
+    """Return the steps in a cell: between semicolons or on lines, or between spaces where no label has one."""
+    labels = (*(mdp.state_labels or ()), *(mdp.action_labels or ()))
+    is_spaced = any(" " in label for label in labels)
+    lines = typed.replace("\n", ";")
+    return lines.split(";") if ";" in lines or is_spaced else lines.split()
 
 
 def _whole(text: str, name: str) -> int:
