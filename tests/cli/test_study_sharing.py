@@ -151,7 +151,7 @@ def test_settings_can_be_changed(study, succeed, run):
     assert "fixed for the life" not in run("study new --help")[1]
 
 
-def test_advice_about_computing_is_a_command(study, succeed, monkeypatch):
+def test_advice_about_computing_is_a_command(study, succeed, run):
     """Friction 4: a certificate advised to raise max_burn_in, which a study could not do."""
     from journeyman.cli.study.options import computing_advice
 
@@ -166,8 +166,17 @@ def test_advice_about_computing_is_a_command(study, succeed, monkeypatch):
             "To do so: journeyman study set my.study num_particles=200",
         ]
         assert computing_advice("my.study", opened, ["all is well"]) == []
-    for line in ("max_burn_in=24", "max_leapfrog=400", "num_particles=200"):
+        certificate = "What would help: raise\nmax_samples, or accept more\nregret, or give it more time (max_seconds)"
+        assert computing_advice("my.study", opened, [certificate]) == [
+            "To do so: journeyman study set my.study max_samples=32000",
+            "To give it more time: journeyman study certify my.study --max-seconds 60",
+            "For another epsilon: journeyman study clone my.study NEW.study --set epsilon=VALUE",
+        ]
+    for line in ("max_samples=32000", "max_burn_in=24", "max_leapfrog=400", "num_particles=200"):
         succeed(f"study set my.study {line}")
+    succeed("study attach my.study house:right")
+    code, out, _ = run("study certify my.study")
+    assert code == 3 and "For another epsilon: journeyman study clone my.study NEW.study --set epsilon=VALUE" in out
 
 
 def test_a_clone_has_other_settings(study, succeed, run):

@@ -156,7 +156,7 @@ def certify(
             | shown.to_record()
         )
     else:
-        typer.echo("\n".join([shown.text(), *advice]))
+        typer.echo("\n".join([shown.text(), *([""] if advice else []), *advice]))
         if confirmation is not None:
             words = "It was confirmed" if is_confirmed else "It held at first, but was NOT confirmed"
             words = (

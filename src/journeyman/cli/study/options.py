@@ -60,15 +60,20 @@ def in_commands(text: str, file: Path) -> str:
 
 
 def computing_advice(file: Path, study: "Study", texts: Iterable[str]) -> list[str]:
-    """Return the commands that do what warnings advise: more of what only costs computing."""
-    settings, said = study.settings, " ".join(texts)
+    """Return the commands that do what warnings and certificates advise: more computing, or other settings."""
+    settings, said = study.settings, " ".join(" ".join(texts).split())
     defaults = settings.method.defaults | {"max_samples": settings.max_samples}
     wanted = re.findall(r"\b[Rr]aise (\w+)(?: or (\w+))?", said) + [("num_particles", "")] * ("more particles" in said)
     names = dict.fromkeys(name for pair in wanted for name in pair if name in defaults)
     now = defaults | settings.sized_options | settings.computing
-    return [
+    lines = [
         f"To do so: journeyman study set {file} {name}={2 * now[name]}" for name in names if isinstance(now[name], int)
     ]
+    if "more time (max_seconds)" in said:
+        lines.append(f"To give it more time: journeyman study certify {file} --max-seconds 60")
+    if "accept more regret" in said:
+        lines.append(f"For another epsilon: journeyman study clone {file} NEW.study --set epsilon=VALUE")
+    return lines
 
 
 def opened_to_look(file: Path, num_threads: int | None = None, max_seconds: float = 0.0) -> "Study":
