@@ -60,6 +60,8 @@ def test_batches_fill_up_and_new_ones_add(study, succeed, run):
     assert [query["id"] for query in succeed("study ask my.study --new --batch 2 --json")] == [4, 5]
     assert "These 6 questions wait for an answer." in succeed("study ask my.study")
     assert "at least 1, got 0" in refused(run, "study ask my.study --new --batch 0")
+    succeed("study new b.study --problem problem.toml --inference-set num_particles=100")
+    assert "at least 1, got 0" in refused(run, "study ask b.study --batch 0")
 
 
 def test_an_answer_is_followed_by_the_next_question(study, succeed):

@@ -10,7 +10,7 @@ from study.tiny import SETTINGS, answer_one, answer_to, tiny_problem
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, StudyError
-from journeyman.study import Study
+from journeyman.study import Study, store
 from journeyman.study.formats import write_demonstrations
 from journeyman.study.merging import KINDS
 
@@ -193,6 +193,27 @@ def test_duplicates_of_attached_data_can_be_counted(ours, copied):
     assert counts(ours.merge(theirs.path)) == {"duplicate": 3}
     assert counts(ours.merge(theirs.path, allow_duplicates=True)) == {"duplicate": 2, "attached": 1}
     assert ours.merge(theirs.path, allow_duplicates=True).num_events == 0
+
+
+def test_a_merge_that_is_stopped_half_way_leaves_nothing(ours, copied, monkeypatch):
+    with copied() as theirs:
+        for _ in range(2):
+            answer_one(theirs)
+    before, append = ours.events, store.append_event
+
+    def stop(connection, event, *arguments):
+        if event.number > len(before):
+            raise KeyboardInterrupt
+        return append(connection, event, *arguments)
+
+    monkeypatch.setattr(store, "append_event", stop)
+    with pytest.raises(KeyboardInterrupt):
+        ours.merge(theirs.path)
+    monkeypatch.undo()
+    assert ours.events == before
+    with Study.open(ours.path, num_threads=1) as again:
+        assert again.events == before
+    assert counts(ours.merge(theirs.path)) == {"told": 2, "duplicate": 2}
 
 
 def test_another_study_is_no_copy(ours, tmp_path):

@@ -246,7 +246,7 @@ def check_ending(problem: Problem, demonstrations: Iterable[Demonstration]) -> N
         state, action = item.steps[-1]
         next_states, probabilities = mdp.next_states(state, action)
         reached = next_states if item.final_state is None else [item.final_state]
-        can_vanish = item.final_state is None and float(probabilities.sum()) < 1.0 - ROUNDING
+        can_vanish = float(probabilities.sum()) < 1.0 - ROUNDING
         if not (can_vanish or mdp.terminal[reached].any()):
             place = f"after action {mdp.action_name(action)} in state {mdp.state_name(state)}"
             seen = "" if item.final_state is None else f", where it went on to state {mdp.state_name(item.final_state)}"

@@ -39,10 +39,11 @@ def ask(
     --batch 3 --json[/]; one more: [bold]journeyman study ask my.study --new[/].
     """
     from journeyman.cli.warmup import compile_at_first_use
+    from journeyman.learner.asking import checked_batch
 
     with opened_to_change(file, threads) as study:
         older = len(study.pending)
-        missing = checked_count(batch) if new else batch - older
+        missing = checked_batch(batch) - (0 if new else older)
         if missing > 0:
             compile_at_first_use()
             queries = study.ask_batch(missing, progress=sys.stderr.isatty())
@@ -64,13 +65,6 @@ def ask(
     elif new and older:
         words = "older question still waits" if older == 1 else "older questions still wait"
         typer.echo(f"{older} {words}: journeyman study ask {file}")
-
-
-def checked_count(batch: int) -> int:
-    """Return a number of questions, if it is one."""
-    from journeyman.learner.asking import checked_batch
-
-    return checked_batch(batch)
 
 
 def answer_with(file: Path, study: "Study", query: "Query") -> str:
