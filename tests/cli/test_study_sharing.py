@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import re
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 from cli.command import command
@@ -197,6 +199,12 @@ def test_a_clone_has_other_settings(study, succeed, run):
     assert "--set inference.num_particles=VALUE" in refused(run, "study clone my.study d.study --set num_particles=200")
     assert "Did you mean 'epsilon'?" in refused(run, "study clone my.study d.study --set epsilom=3")
     assert "must not overwrite" in refused(run, "study clone my.study b.study")
+    changed, count = re.subn(r"(?m)^beta = [\d.]+", "beta = 2", Path("problem.toml").read_text("utf-8"))
+    assert count == 1
+    Path("other.toml").write_text(changed, "utf-8")
+    succeed("study clone my.study d.study --problem other.toml")
+    with Study.open("d.study", read_only=True) as opened:
+        assert (opened.problem.beta, len(opened.answers)) == (2.0, 1)
 
 
 def test_a_sheet_goes_out_and_its_answers_come_back(study, succeed, run, tmp_path):

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from journeyman.errors import InputError, StudyError
 from journeyman.learner import ActiveLearner
 from journeyman.study import Study
 from journeyman.study.recovery import recover
+from journeyman.worlds import make_world
 
 
 @pytest.fixture
@@ -96,6 +98,19 @@ def test_a_clone_has_the_same_data_and_other_settings(study, tmp_path):
     with closing(sqlite3.connect(study.path)) as a, closing(sqlite3.connect(tmp_path / "b.study")) as b:
         times = [[row for row in file.execute("SELECT name, recorded_at FROM events")] for file in (a, b)]
     assert [row for row in times[0] if row[0] != "set"] == times[1][:-1]
+
+
+def test_a_clone_may_have_another_prior_or_beta(study, tmp_path):
+    study.clone(tmp_path / "b.study", problem=replace(study.problem, expert=0.5))
+    with Study.open(tmp_path / "b.study", num_threads=1) as clone:
+        assert (clone.problem.beta, clone.answers) == (0.5, study.answers)
+        assert clone.settings == study.settings
+    with pytest.raises(InputError, match=r"must have the states of its study, whose answers it takes over: 4, got 2"):
+        study.clone(tmp_path / "c.study", problem=make_world("lopes-two-state", 0).problem)
+    turned = replace(study.problem.mdp, action_labels=("stay", "up", "left", "down", "right"))
+    with pytest.raises(InputError, match="got action 2, which is 'right' in the study and 'left' in the problem"):
+        study.clone(tmp_path / "c.study", problem=replace(study.problem, mdp=turned))
+    assert not (tmp_path / "c.study").exists()
 
 
 def test_a_clone_never_overwrites_and_leaves_nothing_half_made(study, tmp_path):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from journeyman.errors import InputError
 from journeyman.learner import Event, LearnerSettings
 from journeyman.learner.ledger import Ledger, apply_event
 from journeyman.problem import Problem
@@ -45,3 +46,26 @@ def cloned_events(log: EventLog, times: Sequence[str]) -> list[tuple[Event, str]
             keys = {"origins": list(origins[event.number])} if is_renumbered and event.number in origins else {}
             kept.append((Event(len(kept), event.name, {**event.payload, **keys}), time))
     return kept
+
+
+def check_same_states(old: Problem, new: Problem) -> None:
+    """Refuse a problem in which the states and actions of answers would mean something else."""
+    for kind, before, after in (
+        ("states", old.mdp.num_states, new.mdp.num_states),
+        ("actions", old.mdp.num_actions, new.mdp.num_actions),
+    ):
+        if before != after:
+            raise InputError(
+                f"a clone must have the {kind} of its study, whose answers it takes over: {before}, got {after}. "
+                "Make a new study for another problem."
+            )
+    for kind, names, others in (
+        ("state", old.mdp.state_labels, new.mdp.state_labels),
+        ("action", old.mdp.action_labels, new.mdp.action_labels),
+    ):
+        for number, (name, other) in enumerate(zip(names or (), others or (), strict=False)):
+            if name != other:
+                raise InputError(
+                    f"a clone must have the {kind}s of its study in the same order, got {kind} {number}, which is "
+                    f"{name!r} in the study and {other!r} in the problem. Write them in the same order."
+                )

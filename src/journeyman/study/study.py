@@ -29,7 +29,7 @@ from journeyman.problem import Problem
 from journeyman.progress import progress_bar
 from journeyman.registry import import_plugins
 from journeyman.study import store
-from journeyman.study.copying import cloned_events, write_study
+from journeyman.study.copying import check_same_states, cloned_events, write_study
 from journeyman.study.database import create_file, explain_errors, open_file, transaction
 from journeyman.study.log import EventLog, StudyOverview, Verdict, last_change
 from journeyman.study.merging import PREFERENCES, MergePlan, MergeReport, keys_of, plan_merge, read_source
@@ -208,8 +208,11 @@ class Study(LedgerView):
         with self._lock:
             self._log.store(lambda: set_event(self._log.ledger, self._log.settings, changes))
 
-    def clone(self, path: str | Path, **settings: Any) -> None:
-        """Write a new study with the same problem and data and with other settings, as in `LearnerSettings`.
+    def clone(self, path: str | Path, *, problem: Problem | None = None, **settings: Any) -> None:
+        """Write a new study with the same data and with other settings, as in `LearnerSettings`, or another problem.
+
+        The other problem must have the same states and actions, and the answers must be possible in it: another prior,
+        beta or discount, for example.
 
         All questions and answers are taken over with their numbers, annotators, times and links, waiting questions too;
         changes of settings in place are part of its settings from the start. It is a study of its own from then on;
@@ -217,11 +220,12 @@ class Study(LedgerView):
         """
         check_options(settings, LearnerSettings.__dataclass_fields__, "a study")
         with self._lock:
-            record = self.settings.to_record()
-            chosen = LearnerSettings.for_problem(self.problem, **_without_defaults(self.problem, record) | settings)
+            record, wanted = self.settings.to_record(), problem or self.problem
+            check_same_states(self.problem, wanted)
+            chosen = LearnerSettings.for_problem(wanted, **_without_defaults(self.problem, record) | settings)
             with explain_errors(self.path):
                 times = store.read_times(self._connection)
-            write_study(Path(path), self.problem, chosen, cloned_events(self._log, times), self.identity)
+            write_study(Path(path), wanted, chosen, cloned_events(self._log, times), self.identity)
 
     def sheet(
         self, path: str | Path, k: int = 1, *, title: str | None = None, progress: bool = False

@@ -58,9 +58,13 @@ def clone(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the new study; can be repeated."),
     ] = None,
+    problem: Annotated[
+        Path | None,
+        typer.Option("--problem", metavar="FILE", help="Another problem file: the same states, other prior or beta."),
+    ] = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Make a study with the same problem and data, and with other settings.
+    """Make a study with the same data, and with other settings.
 
     KEY is a setting as journeyman study status --json lists them (epsilon, delta, scope, goal, kind, length, inference,
     acquisition, seed ...), or an option as inference.num_particles, acquisition.edges or goal.width; the options of a
@@ -69,13 +73,16 @@ def clone(
     copies of it can be merged into the new one.
 
     Examples: [bold]journeyman study clone my.study strict.study --set epsilon=0.05[/]; another method: [bold]journeyman
-    study clone my.study chains.study --set inference=policywalk --set inference.num_draws=2000[/].
+    study clone my.study chains.study --set inference=policywalk --set inference.num_draws=2000[/]; another prior or
+    beta: [bold]journeyman study clone my.study other.study --problem other.toml[/].
     """
+    from journeyman.problem_files import load_problem
     from journeyman.study import Study
 
     with opened_to_look(file) as study:
         try:
-            study.clone(to, **changed_settings(study.settings, pairs))
+            chosen = changed_settings(study.settings, pairs)
+            study.clone(to, problem=None if problem is None else load_problem(problem), **chosen)
         except InputError as error:
             advice = re.sub(r"--(length|kind) (\w+)", r"--set \1=\2", str(error))
             raise type(error)(advice) from error
