@@ -101,17 +101,21 @@ def test_questions_answers_and_second_thoughts(study, run, succeed):
     assert (status["num_failed"], status["num_abandoned"], status["num_undone"]) == (2, 1, 2)
     assert status["belief"] is None
     assert "still wait" not in succeed("study ask my.study")
-    assert "1 older question still waits: journeyman study status my.study" in succeed("study ask my.study")
+    assert "1 older question still waits: journeyman study ask my.study" in succeed("study ask my.study --new")
 
 
 def test_advice_about_an_answered_question_is_a_command(study, run, succeed):
     succeed("study ask my.study")
     succeed("study tell my.study 0 right")
-    for line in ("study tell my.study 0 left", "study fail my.study 0", "study abandon my.study 0"):
+    for line in ("study fail my.study 0", "study abandon my.study 0"):
         code, _, err = run(line)
         assert code == 1
         assert "`journeyman study undo my.study 0`." in err and "undo(" not in err
+    code, _, err = run("study tell my.study 0 left")
+    assert code == 1 and "`journeyman study correct my.study 0 ANSWER`." in err and "correct(" not in err
+    succeed("study correct my.study 0 left")
     succeed("study undo my.study 0")
+    assert "`journeyman study correct my.study 0 ANSWER`." in run("study tell my.study 0 left")[2]
 
 
 def test_trajectories_are_told_step_by_step(succeed, run):
@@ -157,7 +161,7 @@ def test_steps_that_cost_something(succeed, run):
         ("study new b.study", "there must be one problem, got none"),
         ("study new b.study --problem problem.toml --world jail", "got a file and a world"),
         ("study new b.study --problem problem.toml --world-set beta=1", "--world-set must come with --world"),
-        ("study new b.study --world jail --kind trajectory", "Say length="),
+        ("study new b.study --world jail --kind trajectory", "Say how many steps: --length 5"),
         ("study new b.study --world jail --step-cost 0.1", "step_cost must be 0 for state queries"),
         ("study new b.study --world jail --inference-set particles=3", "must get options it knows"),
         ("study undo my.study attached-3", "only an answer that counts can be undone"),

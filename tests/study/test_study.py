@@ -133,8 +133,8 @@ def test_an_ask_that_others_spoil_makes_them_wait_in_the_end(study, path, monkey
         propose = ActiveLearner.propose_ask
         spoiled = []
 
-        def spoil(learner, k):
-            event = propose(learner, k)
+        def spoil(learner, k, **options):
+            event = propose(learner, k, **options)
             if learner is study._learner and len(spoiled) < 3:
                 spoiled.append(other.attach(Demonstration.annotation(event.payload["queries"][0]["state"], 0)))
             return event
@@ -173,7 +173,7 @@ def test_a_wrong_answer_changes_nothing(study):
     for wrong, message in (
         (99, "demonstrations must use states"),
         (Demonstration.annotation(query.state + 1, 0), "must start in state"),
-        ("upwards", "an action must be one of stay, up, right"),
+        ("upwards", "an action must be a label or a number in 0..4, got 'upwards'"),
     ):
         with pytest.raises(InputError, match=message):
             study.tell(query, wrong)

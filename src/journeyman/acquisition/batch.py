@@ -34,6 +34,7 @@ from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.weights import systematic_resample
+from journeyman.progress import Report
 from journeyman.types import FloatArray, IntArray
 
 MAX_RATED = 16  # histories that a function without an `again_fn` is asked about
@@ -79,6 +80,7 @@ def choose_batch(
     seed: int = 0,
     num_histories: int = 64,
     num_threads: int | None = None,
+    report_fn: Report | None = None,
     **options: Any,
 ) -> Batch:
     """Choose `k` queries that together tell most.
@@ -102,6 +104,8 @@ def choose_batch(
         Decides between equal scores; without it the lowest state wins.
     kind, length, epsilon, costs, step_cost, seed, num_histories, num_threads, options
         As in `score`. With a `step_cost` each query has the length that pays best, given those before it.
+    report_fn
+        Is told how far the work is, for a progress bar.
     """
     k = whole_number(k, "k", 1, "It is the number of queries to choose.")
     context = checked_context(
@@ -135,6 +139,8 @@ def choose_batch(
         gains.append(float(rates[best]))
         chosen.append(lengths[rows[best]])
         histories = answered(posterior, contexts[rows[best]], histories, states[-1], step)
+        if report_fn is not None:
+            report_fn(len(states) / k)
     warnings = (*weight_warnings(posterior), *first.warnings)
     return Batch(
         acquisition, np.array(states), np.array(gains), warnings, unit, None if kind == "state" else np.array(chosen)

@@ -177,7 +177,9 @@ def checked_context(
     one_of(kind, KINDS, "kind", "Leave it out for 'state'.")
     check_kind(acquisition, kind)
     if kind == "trajectory":
-        length = whole_number(length, "the length of a trajectory query", 1, "Say length=.")
+        length = whole_number(
+            length, "the length of a trajectory query", 1, "Say how many steps: --length 5 (length=5)."
+        )
     elif length is not None:
         raise InputError(f"a state query must have no length, got {length}. Say kind='trajectory', or leave it out.")
     return ScoringContext(

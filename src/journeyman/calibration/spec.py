@@ -100,7 +100,9 @@ class CalibrationSpec:
     def _check_query(self) -> None:
         one_of(self.kind, KINDS, "kind", "Leave it out for 'state'.")
         if self.kind == "trajectory":
-            whole_number(self.length, "the length of a trajectory query", 1, "Say length=.")
+            whole_number(
+                self.length, "the length of a trajectory query", 1, "Say how many steps: --length 5 (length=5)."
+            )
         elif self.length is not None:
             raise InputError(f"length must be left out for kind 'state', got {self.length}. Or say kind='trajectory'.")
 

@@ -205,7 +205,9 @@ class SimulatedExpert:
         if kind == "state":
             action = draw_action(rng, policy[start])
             return Demonstration.annotation(start, action, query_id=query_id, annotator=who)
-        length = whole_number(length, "the length of a trajectory query", 1, "Say length=.")
+        length = whole_number(
+            length, "the length of a trajectory query", 1, "Say how many steps: --length 5 (length=5)."
+        )
         episode = sample_episode(rng, self.mdp, policy, start, max_steps=length)
         ended = "terminated" if episode.is_terminated else "truncated"
         return Demonstration(start, episode.steps, episode.final_state, ended, query_id, who)

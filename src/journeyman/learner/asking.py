@@ -15,6 +15,7 @@ from journeyman.learner.ledger import Ledger
 from journeyman.learner.records import Event, Query, question_text
 from journeyman.learner.settings import ASK, LearnerSettings
 from journeyman.problem import Problem
+from journeyman.progress import Report
 
 MAX_BATCH = 1000
 
@@ -65,8 +66,12 @@ def choose(
     abandoned: frozenset[int],
     scores: Scores | None,
     num_threads: int | None,
+    report_fn: Report | None = None,
 ) -> Chosen:
-    """Choose `k` queries at once, given those that wait; `scores` are reused if they are known."""
+    """Choose `k` queries at once, given those that wait; `scores` are reused if they are known.
+
+    `report_fn` is told how far that is.
+    """
     rng = settings.rng(ASK, event_number)
     if k == 1 and not pending:
         found = scores or rate(posterior, settings, event_number, abandoned, num_threads)
@@ -83,7 +88,9 @@ def choose(
     options["pending"] = [query.state for query in pending]
     if settings.kind == "trajectory":
         options["pending_lengths"] = [query.length for query in pending]
-    batch = choose_batch(_askable(posterior, abandoned), settings.acquisition, k, rng=rng, **options)
+    batch = choose_batch(
+        _askable(posterior, abandoned), settings.acquisition, k, rng=rng, report_fn=report_fn, **options
+    )
     lengths = None if batch.lengths is None else tuple(batch.lengths.tolist())
     gains = tuple(batch.gains.tolist())
     summary = {"best": gains[0], "median": None, "num_queries": k, "unit": batch.unit}

@@ -6,7 +6,7 @@ problem, the settings and the events alone.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from journeyman.demonstrations import Demonstration
@@ -74,6 +74,30 @@ def updated_belief(
     counts = problem.tally(demonstrations)  # checked when they came
     state = incremental.advance_fn(belief.state, counts, num_threads=num_threads)
     return _kept_belief(settings, incremental, event_number, state)
+
+
+def reset_belief(
+    problem: Problem,
+    old: LearnerSettings,
+    new: LearnerSettings,
+    belief: Belief | None,
+    event_number: int,
+    demonstrations: Iterable[Demonstration],
+    num_threads: int | None,
+) -> Belief:
+    """Return the belief after an event that changed settings: as it was, if it would be computed in the same way.
+
+    Else it is computed again from all demonstrations at once.
+    """
+    incremental = new.method.incremental
+    if incremental is None:
+        return inferred_belief(problem, new, event_number, demonstrations, num_threads)
+    if belief is not None and _options(old, incremental) == _options(new, incremental):
+        return belief
+    first, listed = first_belief(problem, new, num_threads), tuple(demonstrations)
+    if not listed:
+        return replace(first, event_number=event_number)
+    return updated_belief(problem, new, first, event_number, listed, num_threads)
 
 
 def prepare_belief(settings: LearnerSettings, belief: Belief | None, num_threads: int | None) -> None:

@@ -19,11 +19,11 @@ from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.asking import ask_event, checked_batch, choose, rate
 from journeyman.learner.belief import prepare_belief
-from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
+from journeyman.learner.ledger import PROPOSALS, Answer, Ledger, set_event
 from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
 from journeyman.learner.settings import CONFIRMATION_FACTOR, CRITICISM, FORECAST, MAX_SAMPLES, LearnerSettings
-from journeyman.learner.state import State, advance, compute_belief, replay, snapshot_of
+from journeyman.learner.state import State, advance, compute_belief, replay, resumed, snapshot_of
 from journeyman.learner.stopping import (
     certificate_of,
     confirmation_of,
@@ -32,6 +32,7 @@ from journeyman.learner.stopping import (
     knowledge_of,
 )
 from journeyman.problem import Problem
+from journeyman.progress import Report, progress_bar
 from journeyman.threads import resolve_num_threads
 from journeyman.types import IntArray, read_only
 
@@ -124,7 +125,7 @@ class ActiveLearner(LedgerView):
     ) -> None:
         settings.check_problem(problem)
         resolve_num_threads(num_threads)
-        self.problem, self.settings, self.num_threads = problem, settings, num_threads
+        self.problem, self.num_threads = problem, num_threads
         self.max_seconds, self.is_checked = checked_seconds(max_seconds), is_checked
         self._state = State(problem, settings, Ledger(problem))
         self._cache: dict[str, tuple[int, Any]] = {}
@@ -144,6 +145,11 @@ class ActiveLearner(LedgerView):
         learner._begin(problem, settings, num_threads, max_seconds, is_checked)
         return learner
 
+    @property
+    def settings(self) -> LearnerSettings:
+        """How it asks, infers and stops."""
+        return self._state.settings
+
     def __repr__(self) -> str:
         names = f"acquisition={self.settings.acquisition!r}, inference={self.settings.inference!r}"
         return f"ActiveLearner({names}: {len(self.answers)} answers, {len(self.pending)} queries wait)"
@@ -158,9 +164,10 @@ class ActiveLearner(LedgerView):
         """
         return self.ask_batch(1)[0]
 
-    def ask_batch(self, k: int) -> tuple[Query, ...]:
+    def ask_batch(self, k: int, *, progress: bool = False) -> tuple[Query, ...]:
         """Return `k` queries that tell most together, for experts who answer several at once."""
-        self.apply(self.propose_ask(k))
+        with progress_bar("Choosing questions", is_shown=progress) as report:
+            self.apply(self.propose_ask(k, report_fn=report))
         return self.queries[-k:]
 
     def tell(self, query: Query | int, answer: Answer, *, annotator: str | None = None) -> AnswerId:
@@ -212,9 +219,31 @@ class ActiveLearner(LedgerView):
         """Take an answer out of the posterior: that of a query (or its id), or attached data (by the id it got)."""
         self.apply(self.propose("undo", answer))
 
+    def correct(self, answer: Query | AnswerId, right: Answer, *, annotator: str | None = None) -> None:
+        """Put the right answer in the place of one that was given; its question, and who answered, stay the same.
+
+        Parameters
+        ----------
+        answer
+            The query, or its id, or the id of attached data. The answer may have been taken back, or the query may have
+            failed or been abandoned: then it is answered after all.
+        right
+            As in `tell`. For attached data that were one action, the action will do.
+        annotator
+            Who answered, if that changes too.
+        """
+        self._apply_checked(self.propose("correct", answer, right, annotator=annotator))
+
+    def change_settings(self, **changes: Any) -> None:
+        """Change settings that only cost computing, such as `max_samples` or `num_particles`; see `LearnerSettings`.
+
+        If the samples of the posterior depend on it, they are computed again from all answers.
+        """
+        self._apply_checked(set_event(self.ledger, self.settings, changes))
+
     # Events
 
-    def propose_ask(self, k: int = 1) -> Event:
+    def propose_ask(self, k: int = 1, *, report_fn: Report | None = None) -> Event:
         """Choose queries and return the event that asks them, without applying it."""
         k = checked_batch(k)
         begin, ledger = time.perf_counter(), self.ledger
@@ -227,11 +256,12 @@ class ActiveLearner(LedgerView):
             ledger.abandoned_states,
             self._kept("scores", ledger.num_events),
             self.num_threads,
+            report_fn,
         )
         return ask_event(ledger, self.settings, chosen, time.perf_counter() - begin)
 
     def propose(self, name: str, *arguments: Any, **options: Any) -> Event:
-        """Check what the method `name` ("tell", "attach", "fail", "abandon", "undo") would do, and return its event.
+        """Check what a method would do ("tell", "attach", "fail", "abandon", "undo", "correct"), and return its event.
 
         Nothing is applied and no inference is done, so that a durable form of the learner can store the event first.
         """
@@ -378,7 +408,9 @@ class ActiveLearner(LedgerView):
         def copy(seed: int) -> ActiveLearner:
             settings = replace(self.settings, seed=seed, max_samples=min(self.settings.max_samples, FORECAST_SAMPLES))
             options: dict[str, Any] = {"num_threads": self.num_threads, "is_checked": False}
-            return ActiveLearner.restore(self.problem, settings, events, snapshot, **options)
+            learner = ActiveLearner.from_settings(self.problem, settings, **options)
+            learner._state = resumed(self.problem, settings, events, snapshot)
+            return learner
 
         rng = self.settings.rng(FORECAST, self.ledger.num_events)
         return forecast_answers(copy, posterior, rng, num_runs=num_runs, limit=limit, progress=progress)
@@ -417,7 +449,7 @@ class ActiveLearner(LedgerView):
         max_seconds: float | None = None,
         is_checked: bool = True,
     ) -> "ActiveLearner":
-        """Return the learner that these events made.
+        """Return the learner that these events made; `settings` are those it had before any of them.
 
         Its next queries are those of a learner that never stopped. Nothing is scored again; answers that came after the
         snapshot (all of them without one) update the posterior again. Methods other than SMC compute the last posterior

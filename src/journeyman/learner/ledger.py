@@ -14,18 +14,19 @@ from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError
 from journeyman.learner.duplicates import duplicates_message, find_duplicates
 from journeyman.learner.records import AnswerId, Event, Query
+from journeyman.learner.settings import LearnerSettings
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
 from journeyman.wording import counted
 
 Answer = Demonstration | int | str  # an action of a state query may be given by number or label
+ROUNDING = 1e-9  # of the sum of a row of transitions
 ATTACHED = "attached-"  # before the number of an answer that was never asked for
 ADVICE_FOR_STATUS = {
-    "done": "To correct it, take it back first: undo({id}). Then attach the right one; a second answer in this state "
-    "is attached too",
-    "failed": "It was reported as failed: attach the answer instead, or ask again",
-    "undone": "Its answer was taken back: attach the right one, or ask again",
-    "abandoned": "It was abandoned: attach the answer instead",
+    "done": "To change its answer: correct({id}, ...). A second answer in this state is attached",
+    "failed": "It was reported as failed. If there is an answer after all: correct({id}, ...)",
+    "undone": "Its answer was taken back. To give the right one: correct({id}, ...)",
+    "abandoned": "It was abandoned. If there is an answer after all: correct({id}, ...)",
 }
 
 
@@ -94,17 +95,23 @@ def tell_event(
     `annotator` and `timestamp` are noted where the demonstration does not say them itself.
     """
     asked = _waiting(ledger, query, "be told")
-    if not isinstance(answer, Demonstration):
-        if asked.kind != "state":
-            raise InputError(
-                f"the answer to a trajectory query must be a Demonstration, got {type(answer).__name__}. "
-                "Make one of its steps."
-            )
-        answer = Demonstration.annotation(asked.state, action_index(ledger.problem.mdp, answer))
-    signed = _signed(answer, annotator, timestamp)
+    signed = _signed(_demonstrated(ledger.problem, asked, answer), annotator, timestamp)
     _check_answer(ledger.problem, asked, signed)
+    check_ending(ledger.problem, [signed])
     signed = replace(signed, query_id=asked.id)
     return ledger.next_event("tell", {"query": asked.id, "demonstration": signed.to_record()})
+
+
+def _demonstrated(problem: Problem, asked: Query, answer: Answer) -> Demonstration:
+    """Return the answer to a query as a demonstration: that of a state query may be given as an action."""
+    if isinstance(answer, Demonstration):
+        return answer
+    if asked.kind != "state":
+        raise InputError(
+            f"the answer to a trajectory query must be a Demonstration, got {type(answer).__name__}. "
+            "Make one of its steps."
+        )
+    return Demonstration.annotation(asked.state, action_index(problem.mdp, answer))
 
 
 def attach_event(
@@ -123,6 +130,7 @@ def attach_event(
         raise InputError("attached data must be at least one demonstration, got none. Give one, or a list of them.")
     signed = [_signed(item, annotator, None) for item in listed]
     ledger.problem.counts(signed)
+    check_ending(ledger.problem, signed)
     found = {} if allow_duplicates else find_duplicates(ledger.answers, signed)
     if found:
         raise InputError(duplicates_message(found, signed))
@@ -147,24 +155,106 @@ def close_event(ledger: Ledger, query: Query | int, name: str) -> Event:
     status = ledger.statuses[asked.id]
     if status != "waiting" and not (name == "abandon" and status == "failed"):
         rule = "wait for its answer to fail" if name == "fail" else "not be answered to be abandoned"
-        hint = f"Take its answer back first: undo({asked.id})." if status == "done" else "There is nothing left to do."
-        raise InputError(f"a query must {rule}, got query {asked.id}, which is {status}. {hint}")
+        hint = f"Take its answer back first: undo({asked.id})" if status == "done" else "There is nothing left to do"
+        raise InputError(f"a query must {rule}, got query {asked.id}, which is {status}. {hint}.")
     return ledger.next_event(name, {"query": asked.id})
 
 
 def undo_event(ledger: Ledger, answer: Query | AnswerId) -> Event:
     """Return the event that takes an answer back: of a query, or attached data by the id that `attach` gave."""
-    if isinstance(answer, str):
-        answer_id: AnswerId = answer
-    else:
-        answer_id = ledger.find(answer).id if isinstance(answer, Query) else whole_number(answer, "an answer id", 0)
+    answer_id = _answer_id(ledger, answer)
     if answer_id not in ledger.answers:
-        known = ", ".join(str(name) for name in list(ledger.answers)[-5:]) or "none yet"
         what = "taken back already" if answer_id in ledger.undone else "no answer"
         raise InputError(
-            f"only an answer that counts can be undone, got {answer_id!r}, which is {what}. Last: {known}."
+            f"only an answer that counts can be undone, got {answer_id!r}, which is {what}. {_last_answers(ledger)}"
         )
     return ledger.next_event("undo", {"answer": answer_id})
+
+
+def correct_event(
+    ledger: Ledger,
+    answer: Query | AnswerId,
+    right: Answer,
+    *,
+    annotator: str | None = None,
+    timestamp: datetime | None = None,
+) -> Event:
+    """Return the event that puts the right answer in the place of one that was given; its question stays the same.
+
+    The answer may also be one that was taken back, or that came after its query had failed or been abandoned. Who
+    answered stays as it was, unless the right answer or `annotator` says so.
+    """
+    answer_id = _answer_id(ledger, answer)
+    old = ledger.answers.get(answer_id)
+    if isinstance(answer_id, str):
+        right = _attached_instead(ledger, answer_id, old, right)
+    else:
+        asked = ledger.find(answer_id)
+        if ledger.statuses[asked.id] == "waiting":
+            raise InputError(
+                f"a query must have had its turn to be corrected, got query {asked.id}, which is waiting. "
+                f"Tell its answer: tell({asked.id}, ...)."
+            )
+        right = _demonstrated(ledger.problem, asked, right)
+        _check_answer(ledger.problem, asked, right, is_counted=False)
+    signed = _signed(right, annotator or (None if old is None else old.annotator), timestamp)
+    signed = replace(signed, query_id=answer_id if isinstance(answer_id, int) else None)
+    ledger.problem.counts(signed)
+    check_ending(ledger.problem, [signed])
+    if old is not None and replace(signed, timestamp=None) == replace(old, timestamp=None):
+        raise InputError(
+            f"a correction must change something, got the answer that {answer_id!r} has already. There is nothing to "
+            "do."
+        )
+    return ledger.next_event("correct", {"answer": answer_id, "demonstration": signed.to_record()})
+
+
+def _attached_instead(ledger: Ledger, answer_id: str, old: Demonstration | None, right: Answer) -> Demonstration:
+    """Return what takes the place of attached data; an action is enough for what was one action."""
+    if old is None and answer_id not in ledger.undone:
+        raise InputError(f"only an answer can be corrected, got {answer_id!r}, which is none. {_last_answers(ledger)}")
+    if isinstance(right, Demonstration):
+        return right
+    if old is None or len(old) != 1:
+        raise InputError(
+            f"{answer_id} must be corrected step by step, since it was not a single action, got {right!r}. Give all "
+            "of its steps as STATE:ACTION (in Python a Demonstration)."
+        )
+    step = (old.start_state, action_index(ledger.problem.mdp, right))
+    return replace(old, steps=(step,), annotator=None, timestamp=None)
+
+
+def _answer_id(ledger: Ledger, answer: Query | AnswerId) -> AnswerId:
+    if isinstance(answer, str):
+        return answer
+    return ledger.find(answer).id if isinstance(answer, Query) else whole_number(answer, "an answer id", 0)
+
+
+def _last_answers(ledger: Ledger) -> str:
+    return f"Last: {', '.join(str(name) for name in list(ledger.answers)[-5:]) or 'none yet'}."
+
+
+def check_ending(problem: Problem, demonstrations: Iterable[Demonstration]) -> None:
+    """Refuse demonstrations that are said to have terminated where nothing terminates.
+
+    Only what comes in new is checked: it does not change the likelihood, and studies may hold it from earlier.
+    """
+    mdp = problem.mdp
+    for index, item in enumerate(demonstrations):
+        if item.ended != "terminated" or not item.steps:
+            continue
+        state, action = item.steps[-1]
+        next_states, probabilities = mdp.next_states(state, action)
+        reached = next_states if item.final_state is None else [item.final_state]
+        can_vanish = float(probabilities.sum()) < 1.0 - ROUNDING
+        if not (can_vanish or mdp.terminal[reached].any()):
+            place = f"after action {mdp.action_name(action)} in state {mdp.state_name(state)}"
+            seen = "" if item.final_state is None else f", where it went on to state {mdp.state_name(item.final_state)}"
+            raise InputError(
+                f"a demonstration must terminate where episodes end, got demonstration {index}, which is said to have "
+                f"terminated {place}{seen}: nothing ends there. Say that it was truncated, or name the terminal state "
+                "that it reached as its final state."
+            )
 
 
 def fail_event(ledger: Ledger, query: Query | int) -> Event:
@@ -183,7 +273,21 @@ PROPOSALS: dict[str, Callable[..., Event]] = {
     "fail": fail_event,
     "abandon": abandon_event,
     "undo": undo_event,
+    "correct": correct_event,
 }
+
+
+def set_event(ledger: Ledger, settings: LearnerSettings, changes: Mapping[str, Any]) -> Event:
+    """Return the event that changes settings which only cost computing, after checking that they may be changed."""
+    changed = settings.with_computing(changes)
+    if changed == settings:
+        raise InputError(
+            f"a change of settings must change something, got {', '.join(changes) or 'none'} as it is already. There "
+            "is nothing to do."
+        )
+    before = {name: settings.computing.get(name) for name in changes}
+    after = {name: None if value is None else changed.computing[name] for name, value in changes.items()}
+    return ledger.next_event("set", {"changes": after, "before": before})
 
 
 def apply_event(ledger: Ledger, event: Event, *, is_checked: bool = False) -> Ledger:
@@ -216,6 +320,13 @@ def apply_event(ledger: Ledger, event: Event, *, is_checked: bool = False) -> Le
         return replace(after, answers=answers, num_attached=ledger.num_attached + len(listed))
     if event.name == "undo":
         return _undone(after, undo_event(ledger, payload["answer"]).payload["answer"])
+    if event.name == "correct":
+        right = Demonstration.from_record(payload["demonstration"])
+        if not is_checked:
+            right = _checked_correction(ledger, payload["answer"], right)
+        return _corrected(after, payload["answer"], right)
+    if event.name == "set":
+        return after
     closed = close_event(ledger, payload["query"], event.name).payload["query"]
     status = "failed" if event.name == "fail" else "abandoned"
     return replace(after, statuses=_with(ledger.statuses, closed, status))
@@ -253,6 +364,22 @@ def _undone(ledger: Ledger, answer_id: AnswerId) -> Ledger:
     return replace(ledger, answers=answers, statuses=statuses, undone=ledger.undone | {answer_id})
 
 
+def _checked_correction(ledger: Ledger, answer_id: AnswerId, right: Demonstration) -> Demonstration:
+    if isinstance(answer_id, str):
+        right = _attached_instead(ledger, answer_id, ledger.answers.get(answer_id), right)
+    else:
+        _check_answer(ledger.problem, ledger.find(answer_id), right, is_counted=False)
+    ledger.problem.counts(right)
+    return right
+
+
+def _corrected(ledger: Ledger, answer_id: AnswerId, right: Demonstration) -> Ledger:
+    """Return the ledger with another answer in the place of the old one, or at the end if that was taken back."""
+    statuses = ledger.statuses if isinstance(answer_id, str) else _with(ledger.statuses, answer_id, "done")
+    answers = {**ledger.answers, answer_id: right}
+    return replace(ledger, answers=answers, statuses=statuses, undone=ledger.undone - {answer_id})
+
+
 def _waiting(ledger: Ledger, query: Query | int, purpose: str) -> Query:
     asked = ledger.find(query)
     status = ledger.statuses[asked.id]
@@ -266,8 +393,8 @@ def _with(statuses: Sequence[str], index: int, status: str) -> tuple[str, ...]:
     return (*statuses[:index], status, *statuses[index + 1 :])
 
 
-def _check_answer(problem: Problem, query: Query, answer: Demonstration) -> None:
-    """Refuse a demonstration that does not answer the query, or cannot occur in the problem."""
+def _check_answer(problem: Problem, query: Query, answer: Demonstration, *, is_counted: bool = True) -> None:
+    """Refuse a demonstration that does not answer the query, or, if `is_counted`, cannot occur in the problem."""
     if answer.query_id is not None and answer.query_id != query.id:
         raise InputError(
             f"the answer to query {query.id} must not name another, got query_id {answer.query_id}. "
@@ -288,4 +415,5 @@ def _check_answer(problem: Problem, query: Query, answer: Demonstration) -> None
             f"the answer to query {query.id} must have at most {counted(query.length, 'step')}, got {len(answer)}. "
             "Cut it off there, or attach it instead."
         )
-    problem.counts(answer)
+    if is_counted:
+        problem.counts(answer)

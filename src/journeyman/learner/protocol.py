@@ -6,7 +6,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Protocol
+from typing import Any, Protocol
 
 from journeyman.acquisition import RewardKnowledge, Scores
 from journeyman.apprentice import Certificate
@@ -54,7 +54,7 @@ class Learner(Protocol):
     def ask(self) -> Query:
         """Return the query to put to the expert next."""
 
-    def ask_batch(self, k: int) -> tuple[Query, ...]:
+    def ask_batch(self, k: int, *, progress: bool = False) -> tuple[Query, ...]:
         """Return `k` queries that tell most together."""
 
     def tell(self, query: Query | int, answer: Answer, *, annotator: str | None = None) -> AnswerId:
@@ -80,6 +80,12 @@ class Learner(Protocol):
 
     def undo(self, answer: Query | AnswerId) -> None:
         """Take an answer out of the posterior."""
+
+    def correct(self, answer: Query | AnswerId, right: Answer, *, annotator: str | None = None) -> None:
+        """Put the right answer in the place of one that was given; its question stays the same."""
+
+    def change_settings(self, **changes: Any) -> None:
+        """Change settings that only cost computing."""
 
     def status_of(self, query: Query | int) -> str:
         """Return "waiting", "done", "failed" or "abandoned"."""

@@ -10,8 +10,8 @@ from journeyman.problem import Problem
 from journeyman.wording import counted, percent
 
 STATUSES = ("waiting", "done", "failed", "abandoned")
-EVENT_NAMES = ("ask", "tell", "attach", "fail", "abandon", "undo")
-BELIEF_EVENTS = ("tell", "attach", "undo")  # those that change the posterior
+EVENT_NAMES = ("ask", "tell", "attach", "fail", "abandon", "undo", "correct", "set")
+BELIEF_EVENTS = ("tell", "attach", "undo", "correct", "set")  # those that change the posterior
 BEFORE = -1  # event number of what is known before any event
 START = "start"  # name of the step before any answer
 
@@ -71,7 +71,9 @@ class Event:
     payload
         Plain data: for "ask" the `queries` that were chosen, `scores` in short, `seconds` and `warnings`; for "tell"
         the `query` and the `demonstration`; for "attach" the `demonstrations`; for "fail" and "abandon" the `query`;
-        for "undo" the `answer` that was taken back.
+        for "undo" the `answer` that was taken back; for "correct" the `answer` and the `demonstration` that is right;
+        for "set" the settings that were changed, as `changes` with what was there `before`. Questions and attached data
+        that come from a copy of the study have `origins`, by which they are known again.
     """
 
     number: int
@@ -94,7 +96,9 @@ class Event:
 
 @dataclass(frozen=True)
 class StepRecord:
-    """A step of a learner: where it started, an answer that came in (tell, attach), or one taken back (undo).
+    """A step of a learner: where it started, an answer that came in (tell, attach), or was taken back or corrected.
+
+    Settings that were changed (set) are a step too: the same answers, and perhaps other samples.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from journeyman.apprentice import APPRENTICES
 from journeyman.apprentice.effective_size import size_needed
 from journeyman.apprentice.epsilon import checked_epsilon, epsilon_record
 from journeyman.apprentice.regret import checked_scope
-from journeyman.checks import check_options, float_array, one_of, positive, share, whole_number
+from journeyman.checks import check_options, float_array, nearest, one_of, positive, share, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import KINDS
 from journeyman.inference import INFERENCE, Method
@@ -24,6 +24,21 @@ CONFIRMATION_FACTOR = 2
 MAX_SAMPLES = 16_000
 ASK, POSTERIOR, CONFIRMATION, FORECAST, CERTIFICATE, CRITICISM = 1, 2, 3, 4, 5, 6  # purposes of random streams
 OLD_NAMES = {"query": "kind"}  # of settings that 0.1 stored
+
+# What may be changed while a learner lives: how much is computed, never what is computed. Options of methods from
+# elsewhere are not known to be of this kind.
+COMPUTING_SETTINGS = ("max_samples", "confirmation_factor", "num_histories")
+_CHAINS = ("num_chains", "num_warmup", "num_draws", "thin", "target_accept")
+COMPUTING_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "smc": (
+        "num_particles", "chain_length", "ess_threshold", "stage_ess", "acceptance", "start_correlation",
+        "move_correlation", "max_leapfrog", "max_burn_in", "lag",
+    ),
+    "policywalk": _CHAINS,
+    "valuewalk": _CHAINS,
+    "enumerate": ("num_points",),
+    "variational": ("num_draws", "max_iterations", "tolerance"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -133,11 +148,17 @@ class LearnerSettings:
         check_kind(self.acquisition, self.kind)
         object.__setattr__(self, "step_cost", checked_step_cost(self.step_cost, self.kind))
         if self.kind == "trajectory":
-            length = whole_number(self.length, "the length of trajectory queries", 1, "Say length=.")
+            length = whole_number(
+                self.length,
+                "the length of trajectory queries",
+                1,
+                "Say how many steps: --length 5 (in Python length=5).",
+            )
             object.__setattr__(self, "length", length)
         elif self.length is not None:
             raise InputError(
-                f"state queries must have no length, got {self.length}. Say kind='trajectory', or leave it out."
+                f"state queries must have no length, got {self.length}. Say --kind trajectory (in Python "
+                "kind='trajectory'), or leave the length out."
             )
 
     def _check_goal(self) -> None:
@@ -172,6 +193,43 @@ class LearnerSettings:
         """Options of the method, with a size, where none is given, of which half can show a chance of delta."""
         needed = 2.0 * size_needed(0.0, self.delta, self.confidence)
         return self.method.sized_fn(self.inference_options, needed)
+
+    @property
+    def computing(self) -> dict[str, Any]:
+        """The settings that only cost computing: those of the learner, and the options of its method that are given."""
+        options = {name: value for name, value in self.inference_options.items() if name in self._computing_options}
+        return {name: getattr(self, name) for name in COMPUTING_SETTINGS} | options
+
+    @property
+    def _computing_options(self) -> tuple[str, ...]:
+        return COMPUTING_OPTIONS.get(self.inference, ())
+
+    def with_computing(self, changes: Mapping[str, Any]) -> "LearnerSettings":
+        """Return settings with others of those that only cost computing; refuses any that change what is computed.
+
+        Parameters
+        ----------
+        changes
+            Names of `COMPUTING_SETTINGS`, and of the options of the method in `COMPUTING_OPTIONS`; None sets one back
+            to its default.
+        """
+        known = (*COMPUTING_SETTINGS, *self._computing_options)
+        for name in changes:
+            if name not in known:
+                raise InputError(
+                    f"only settings that cost computing and nothing else can be changed in place ({', '.join(known)}), "
+                    f"got {name!r}. {nearest(name, known) or f'Make a copy that has it: clone({name}=...).'}"
+                )
+        options = dict(self.inference_options)
+        values: dict[str, Any] = {}
+        for name, value in changes.items():
+            if name in COMPUTING_SETTINGS:
+                values[name] = self.__dataclass_fields__[name].default if value is None else value
+            elif value is None:
+                options.pop(name, None)
+            else:
+                options[name] = value
+        return replace(self, inference_options=options, **values)
 
     def rng(self, purpose: int, event_number: int) -> np.random.Generator:
         """Return the random stream of one purpose at one event.

@@ -1,7 +1,7 @@
 """State of a learner: what follows from its problem, its settings and its events, and snapshots that save the work."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from journeyman.learner.belief import (
     belief_to_snapshot,
     first_belief,
     inferred_belief,
+    reset_belief,
     updated_belief,
 )
 from journeyman.learner.ledger import Ledger, apply_event, attached_ids
@@ -78,14 +79,28 @@ def advance(
     if is_incremental:
         state = compute_belief(state, num_threads)
     begin, belief = time.perf_counter(), None
+    changed = settings_after(settings, event)
     if is_incremental or not is_replayed:
-        answers = ledger.answers.values()
-        belief = updated_belief(state.problem, settings, state.belief, event.number, answers, num_threads)
+        problem, answers = state.problem, ledger.answers.values()
+        belief = (
+            reset_belief(problem, settings, changed, state.belief, event.number, answers, num_threads)
+            if event.name == "set"
+            else updated_belief(problem, settings, state.belief, event.number, answers, num_threads)
+        )
+    settings = changed
     posterior = None if belief is None else belief.posterior
     seconds = time.perf_counter() - begin
     record = step_record(state.ledger, ledger, events, settings, posterior, seconds)
-    history = state.history or (start_record(settings, None, 0.0),)
-    return replace(state, ledger=ledger, events=events, history=(*history, record), belief=belief)
+    history = (*(state.history or (start_record(settings, None, 0.0),)), record)
+    return replace(state, settings=settings, ledger=ledger, events=events, history=history, belief=belief)
+
+
+def settings_after(settings: LearnerSettings, *events: Event) -> LearnerSettings:
+    """Return the settings after events: some of them may have changed them."""
+    for event in events:
+        if event.name == "set":
+            settings = settings.with_computing(event.payload["changes"])
+    return settings
 
 
 def replay(
@@ -95,7 +110,10 @@ def replay(
     snapshot: Mapping[str, Any] | None,
     num_threads: int | None,
 ) -> State:
-    """Return the state after events, from a snapshot that has seen the first of them, or from nothing."""
+    """Return the state after events, from a snapshot that has seen the first of them, or from nothing.
+
+    `settings` are those before any event.
+    """
     listed = list(events)
     num_seen = 0 if snapshot is None else _events_seen(snapshot)
     if num_seen > len(listed):
@@ -103,16 +121,24 @@ def replay(
             f"a snapshot must not be newer than the events, got one after {num_seen} of {len(listed)} events. "
             "Restore without it: snapshot=None."
         )
-    ledger = Ledger(problem)
-    for event in listed[:num_seen]:
-        ledger = apply_event(ledger, event)
-    state = State(problem, settings, ledger, tuple(listed[:num_seen]))
-    if snapshot is not None:
-        history = tuple(StepRecord.from_record(record) for record in snapshot["state"]["history"])
-        state = replace(state, history=history, belief=belief_from_snapshot(problem, settings, snapshot))
+    state = resumed(problem, settings_after(settings, *listed[:num_seen]), listed[:num_seen], snapshot)
     for event in listed[num_seen:]:
         state = advance(state, event, num_threads, is_replayed=True)
     return state
+
+
+def resumed(
+    problem: Problem, settings: LearnerSettings, events: Sequence[Event], snapshot: Mapping[str, Any] | None
+) -> State:
+    """Return the state that a snapshot of these very events holds, with the settings that are to hold from now on."""
+    ledger = Ledger(problem)
+    for event in events:
+        ledger = apply_event(ledger, event)
+    state = State(problem, settings, ledger, tuple(events))
+    if snapshot is None:
+        return state
+    history = tuple(StepRecord.from_record(record) for record in snapshot["state"]["history"])
+    return replace(state, history=history, belief=belief_from_snapshot(problem, settings, snapshot))
 
 
 def snapshot_of(state: State) -> dict[str, Any]:
@@ -181,8 +207,8 @@ def step_record(
     if event.name == "attach":
         answers: tuple[int | str, ...] = attached_ids(before, event)
     else:
-        answers = (event.payload["query" if event.name == "tell" else "answer"],)
-    query = None if isinstance(answers[0], str) else after.queries[answers[0]]
+        answers = () if event.name == "set" else (event.payload["query" if event.name == "tell" else "answer"],)
+    query = after.queries[answers[0]] if answers and isinstance(answers[0], int) else None
     ask = events[after.asks[event.payload["query"]]].payload if event.name == "tell" else None
     return StepRecord(
         number=event.number,

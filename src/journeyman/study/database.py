@@ -25,7 +25,21 @@ APPLICATION_ID = 0x6A6D7374  # "jmst"
 
 # `user_version` counts the migrations that a file has gone through: migration i brings it from i to i + 1. Never change
 # one that was released: add another. The second changes no table: it keeps version 0.1 from turning the log on again.
-MIGRATIONS: tuple[str, ...] = ((files("journeyman.study") / "schema.sql").read_text("utf-8"), "")
+# The third also keeps older versions from events that they do not know ("correct", "set").
+MIGRATIONS: tuple[str, ...] = (
+    (files("journeyman.study") / "schema.sql").read_text("utf-8"),
+    "",
+    """
+    ALTER TABLE settings ADD COLUMN identity TEXT;
+    CREATE TABLE verdicts (
+        event_number INTEGER NOT NULL,
+        name TEXT NOT NULL CHECK (name IN ('certificate', 'confirmation')),
+        status TEXT NOT NULL,
+        recorded_at TEXT NOT NULL,
+        PRIMARY KEY (event_number, name)
+    );
+    """,
+)
 SCHEMA_VERSION = len(MIGRATIONS)
 
 BUSY_SECONDS = 60.0

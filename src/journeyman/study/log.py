@@ -1,55 +1,101 @@
 """EventLog: the events of a study file as far as this process has read them; StudyOverview: what they add up to."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from journeyman.errors import StudyError
 from journeyman.learner import Event, LearnerSettings, Query
 from journeyman.learner.ledger import Ledger, apply_event
+from journeyman.learner.records import BEFORE, BELIEF_EVENTS
+from journeyman.learner.state import settings_after
 from journeyman.problem import Problem
 from journeyman.study import store
 from journeyman.study.database import explain_errors, transaction
 
+ITEMS = {"ask": "queries", "attach": "demonstrations"}  # what such an event brings
+
 
 class EventLog:
-    """Events of a study and the ledger that follows from them; for one thread at a time."""
+    """Events of a study, and the ledger and settings that follow from them; for one thread at a time.
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, problem: Problem, *, is_read_only: bool) -> None:
+    `settings` given are those before any event.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        problem: Problem,
+        settings: LearnerSettings,
+        *,
+        is_read_only: bool,
+    ) -> None:
         self.path, self.is_read_only = path, is_read_only
-        self.ledger = Ledger(problem)
+        self.ledger, self.first_settings, self.settings = Ledger(problem), settings, settings
         self.events: list[Event] = []
+        self.checksums: list[str] = []
         self._connection = connection
-        self._checksum = ""
         self.refresh()
 
     def refresh(self) -> None:
         """Read what other processes have written since."""
         with explain_errors(self.path, is_reading=True):
             for event, checksum in list(store.read_events(self._connection, self.ledger.num_events, self._checksum)):
-                self.ledger = apply_event(self.ledger, event)
-                self.events.append(event)
-                self._checksum = checksum
+                self._remember(apply_event(self.ledger, event), event, checksum)
+
+    @property
+    def _checksum(self) -> str:
+        return self.checksums[-1] if self.checksums else ""
+
+    def _remember(self, after: Ledger, event: Event, checksum: str) -> None:
+        self.ledger, self.settings = after, settings_after(self.settings, event)
+        self.events.append(event)
+        self.checksums.append(checksum)
 
     def store(self, event_fn: Callable[[], Event | None]) -> bool:
         """Store the event that `event_fn` makes once all others are read, or nothing if it makes none.
 
         When this returns True, there is one, and it is kept for good.
         """
+
+        def events_fn() -> list[Event]:
+            event = event_fn()
+            return [] if event is None else [event]
+
+        return self.store_all(events_fn) > 0
+
+    def store_all(self, events_fn: Callable[[], Sequence[Event]]) -> int:
+        """Store the events that `events_fn` makes once all others are read, all or none; return how many there are."""
         self.check_writable()
+        written: list[tuple[Ledger, Event, str]] = []
         with transaction(self._connection, self.path):
             self.refresh()
-            event = event_fn()
-            if event is None:
-                return False
-            after = apply_event(self.ledger, event, is_checked=True)
-            checksum = store.append_event(self._connection, event, self._checksum, self.ledger, after)
-        # Only now is it kept. Should we be stopped here, it is read as if another process had written it.
-        self.ledger, self._checksum = after, checksum
-        self.events.append(event)
-        return True
+            before, checksum = self.ledger, self._checksum
+            for event in events_fn():
+                after = apply_event(before, event, is_checked=True)
+                checksum = store.append_event(self._connection, event, checksum, before, after)
+                written.append((after, event, checksum))
+                before = after
+        # Only now are they kept. Should we be stopped here, they are read as if another process had written them.
+        for step in written:
+            self._remember(*step)
+        return len(written)
+
+    def origins(self) -> dict[int, tuple[str, ...]]:
+        """Return by which keys the questions and attached data of each "ask" and "attach" are known in all copies.
+
+        A key is the checksum of the event that brought it first, which covers all before it, and a place in that event.
+        """
+        found: dict[int, tuple[str, ...]] = {}
+        for event, checksum in zip(self.events, self.checksums, strict=True):
+            if event.name in ITEMS:
+                count = len(event.payload[ITEMS[event.name]])
+                given = event.payload.get("origins")
+                found[event.number] = tuple(given or (f"{checksum}-{place}" for place in range(count)))
+        return found
 
     def check_writable(self) -> None:
         """Refuse to change a study that is open for reading."""
@@ -64,9 +110,11 @@ class EventLog:
 class StudyOverview:
     """What is in a study, without any inference.
 
-    num_demonstrations: those that count; num_steps: actions in them; num_undone: answers that were taken back.
+    identity: what copies of the study share; num_demonstrations: those that count; num_steps: actions in them;
+    num_undone: answers that were taken back.
     """
 
+    identity: str
     created_at: str
     created_by: str
     num_events: int
@@ -82,9 +130,12 @@ class StudyOverview:
     settings: LearnerSettings
 
     @classmethod
-    def of(cls, ledger: Ledger, settings: LearnerSettings, created_at: str, created_by: str) -> "StudyOverview":
+    def of(
+        cls, ledger: Ledger, settings: LearnerSettings, identity: str, created_at: str, created_by: str
+    ) -> "StudyOverview":
         """Count what a ledger holds."""
         return cls(
+            identity=identity,
             created_at=created_at,
             created_by=created_by,
             num_events=ledger.num_events,
@@ -107,3 +158,15 @@ class StudyOverview:
             "pending": [query.to_record() for query in self.pending],
             "settings": self.settings.to_record(),
         }
+
+
+class Verdict(NamedTuple):
+    """That the certificate holds: whether a fresh, longer posterior confirmed it, and whether the model is doubtful."""
+
+    is_confirmed: bool
+    is_doubtful: bool
+
+
+def last_change(events: Sequence[Event]) -> int:
+    """Return the number of the last event that changed what is believed, -1 before any."""
+    return next((event.number for event in reversed(events) if event.name in BELIEF_EVENTS), BEFORE)

@@ -18,7 +18,8 @@ from journeyman.learner import Event, LearnerSettings
 from journeyman.learner.ledger import Ledger, apply_event
 from journeyman.problem import Problem
 from journeyman.study import store
-from journeyman.study.database import check_log, create_file, transaction
+from journeyman.study.copying import write_study
+from journeyman.study.database import check_log
 from journeyman.study.study import Study
 
 MAX_MISSING = 1000  # rows in a row that cannot be read, before we believe that there are no more
@@ -49,17 +50,22 @@ def recover(path: str | Path, new_path: str | Path, *, problem: Problem | None =
         chosen = _stored_settings(connection, settings, losses)
         events = _readable_events(connection, problem, losses)
         stored = list(_stored_answers(connection, problem))
+        identity = _stored_identity(connection)
     finally:
         connection.close()
-    ledger = _written(new_path, problem, chosen, events)
+    ledger = write_study(new_path, problem, chosen, [(event, None) for event in events], identity)
     known = {str(answer): answer for answer in ledger.answers}
     extra = [item.demonstration for item in stored if item.answer not in known and not item.is_undone]
     with Study.open(new_path) as study:
         if extra:
             study.attach(extra, allow_duplicates=True)
         for item in stored:
-            if item.is_undone and item.answer in known:  # taken back after the damage
+            if item.answer not in known:
+                continue
+            if item.is_undone:  # taken back after the damage
                 study.undo(known[item.answer])
+            elif item.demonstration != ledger.answers[known[item.answer]]:  # corrected after the damage
+                study.correct(known[item.answer], item.demonstration)
     return Recovery(len(events), len(extra), tuple(losses))
 
 
@@ -90,6 +96,13 @@ def _stored_settings(connection: sqlite3.Connection, given: dict[str, Any], loss
     except (sqlite3.Error, JourneymanError):
         losses.append("The settings could not be read; defaults are used where you gave none.")
         return LearnerSettings(**given)
+
+
+def _stored_identity(connection: sqlite3.Connection) -> str:
+    try:
+        return store.read_identity(connection)
+    except (sqlite3.Error, JourneymanError):
+        return ""
 
 
 def _readable_events(connection: sqlite3.Connection, problem: Problem, losses: list[str]) -> list[Event]:
@@ -128,19 +141,3 @@ def _stored_answers(connection: sqlite3.Connection, problem: Problem) -> Iterato
             continue
         num_missing = 0
         yield StoredAnswer(str(found[0]), demonstration, found[2] is not None)
-
-
-def _written(path: Path, problem: Problem, settings: LearnerSettings, events: list[Event]) -> Ledger:
-    """Write a new study with these events."""
-    connection = create_file(path)
-    ledger, checksum = Ledger(problem), ""
-    try:
-        with transaction(connection, path):
-            store.write_problem(connection, problem, settings)
-            for event in events:
-                after = apply_event(ledger, event)
-                checksum = store.append_event(connection, event, checksum, ledger, after)
-                ledger = after
-    finally:
-        connection.close()
-    return ledger

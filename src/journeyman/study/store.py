@@ -6,6 +6,7 @@ Plain data are JSON; arrays are the bytes of NumPy's .npz, without pickle.
 import hashlib
 import io
 import json
+import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -38,12 +39,15 @@ def program_version() -> str:
     return f"journeyman {version('journeyman')}"
 
 
-def write_problem(connection: sqlite3.Connection, problem: Problem, settings: LearnerSettings) -> None:
-    """Write what a study begins with."""
+def write_problem(
+    connection: sqlite3.Connection, problem: Problem, settings: LearnerSettings, identity: str | None = None
+) -> None:
+    """Write what a study begins with; `identity` is that of the study whose questions it takes over, if any."""
     record = problem_to_record(problem)
     connection.execute("INSERT INTO problem VALUES (0, ?, ?)", (to_json(record.facts), arrays_to_bytes(record.arrays)))
     connection.execute(
-        "INSERT INTO settings VALUES (0, ?, ?, ?)", (to_json(settings.to_record()), now(), program_version())
+        "INSERT INTO settings VALUES (0, ?, ?, ?, ?)",
+        (to_json(settings.to_record()), now(), program_version(), identity or secrets.token_hex(8)),
     )
 
 
@@ -63,6 +67,37 @@ def read_creation(connection: sqlite3.Connection) -> tuple[str, str]:
     """Return when and by which version a study was made."""
     created_at, created_by = _only_row(connection, "SELECT created_at, created_by FROM settings", "settings")
     return str(created_at), str(created_by)
+
+
+def read_identity(connection: sqlite3.Connection) -> str:
+    """Return what copies of a study have in common, and no other study has.
+
+    Studies of versions that did not store it have one that follows from how they were made.
+    """
+    made = _only_row(connection, "SELECT record, created_at, created_by FROM settings", "settings")
+    with suppress(sqlite3.OperationalError):  # an older version, opened for reading only, has no such column
+        (identity,) = connection.execute("SELECT identity FROM settings").fetchone()
+        if identity:
+            return str(identity)
+    return hashlib.sha256("|".join(map(str, made)).encode()).hexdigest()[:16]
+
+
+def write_verdict(connection: sqlite3.Connection, event_number: int, name: str, status: str) -> None:
+    """Keep that the certificate, or its confirmation, holds after an event."""
+    connection.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?)", (event_number, name, status, now()))
+
+
+def read_verdicts(connection: sqlite3.Connection, event_number: int) -> dict[str, str]:
+    """Return what is kept of the certificate and its confirmation after an event: the status of each, by name."""
+    with suppress(sqlite3.OperationalError):  # an older version, opened for reading only, has no such table
+        rows = connection.execute("SELECT name, status FROM verdicts WHERE event_number = ?", (event_number,))
+        return dict(rows.fetchall())
+    return {}
+
+
+def read_times(connection: sqlite3.Connection) -> list[str]:
+    """Return when each event was written."""
+    return [str(time) for (time,) in connection.execute("SELECT recorded_at FROM events ORDER BY number")]
 
 
 def _only_row(connection: sqlite3.Connection, statement: str, what: str) -> Any:
@@ -92,12 +127,22 @@ def read_events(connection: sqlite3.Connection, first: int, previous: str) -> It
         previous = checksum
 
 
-def append_event(connection: sqlite3.Connection, event: Event, previous: str, before: Ledger, after: Ledger) -> str:
-    """Write an event and what follows from it, inside the caller's transaction; return its checksum."""
+def append_event(
+    connection: sqlite3.Connection,
+    event: Event,
+    previous: str,
+    before: Ledger,
+    after: Ledger,
+    recorded_at: str | None = None,
+) -> str:
+    """Write an event and what follows from it, inside the caller's transaction; return its checksum.
+
+    `recorded_at`: when it happened, if that was not now.
+    """
     payload = to_json(event.payload)
     checksum = checksum_of(previous, event.number, event.name, payload)
     connection.execute(
-        "INSERT INTO events VALUES (?, ?, ?, ?, ?)", (event.number, event.name, payload, now(), checksum)
+        "INSERT INTO events VALUES (?, ?, ?, ?, ?)", (event.number, event.name, payload, recorded_at or now(), checksum)
     )
     for query in after.queries[len(before.queries) :]:
         connection.execute(
@@ -108,9 +153,10 @@ def append_event(connection: sqlite3.Connection, event: Event, previous: str, be
         if query.id >= len(before.queries) or before.statuses[query.id] != status:
             connection.execute("UPDATE queries SET status = ? WHERE id = ?", (status, query.id))
     for answer, demonstration in after.answers.items():
-        if answer not in before.answers:
+        if before.answers.get(answer) is not demonstration:  # new, or corrected
             connection.execute(
-                "INSERT INTO demonstrations VALUES (?, ?, ?, ?, NULL)",
+                "INSERT INTO demonstrations VALUES (?, ?, ?, ?, NULL) ON CONFLICT (answer) DO UPDATE SET "
+                "event_number = excluded.event_number, record = excluded.record, undone_by = NULL",
                 (
                     str(answer),
                     event.number,

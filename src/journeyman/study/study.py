@@ -6,7 +6,7 @@ So an answer is acknowledged at once, and an acknowledged answer is never lost.
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial, wraps
@@ -15,21 +15,26 @@ from typing import Any, TypeVar
 
 from journeyman.apprentice import Certificate
 from journeyman.apprentice.looks import checked_seconds
-from journeyman.checks import check_options
+from journeyman.checks import check_options, one_of
 from journeyman.criticism import Criticism
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, StudyError
 from journeyman.learner import ActiveLearner, AnswerId, Event, Forecast, Learner, LearnerSettings, Query
 from journeyman.learner.asking import checked_batch
-from journeyman.learner.ledger import PROPOSALS, Answer, Ledger
+from journeyman.learner.ledger import PROPOSALS, Answer, Ledger, set_event
 from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import BELIEF_EVENTS
 from journeyman.learner.stopping import is_goal_reached
 from journeyman.problem import Problem
+from journeyman.progress import progress_bar
 from journeyman.registry import import_plugins
 from journeyman.study import store
+from journeyman.study.copying import check_same_states, cloned_events, write_study
 from journeyman.study.database import create_file, explain_errors, open_file, transaction
-from journeyman.study.log import EventLog, StudyOverview
+from journeyman.study.log import EventLog, StudyOverview, Verdict, last_change
+from journeyman.study.merging import PREFERENCES, MergePlan, MergeReport, keys_of, plan_merge, read_source
+from journeyman.study.sheets import check_sheet_place, write_sheet
+from journeyman.wording import counted
 
 T = TypeVar("T")
 SNAPSHOT_EVERY = 10  # answers; as many are replayed at most after a crash
@@ -70,10 +75,11 @@ class Study(LedgerView):
         import_plugins()  # a module that is not found is no damage to the study
         with explain_errors(path, is_reading=True):
             self.problem: Problem = store.read_problem(connection)
-            self.settings: LearnerSettings = store.read_settings(connection)
+            settings: LearnerSettings = store.read_settings(connection)
+            self.identity: str = store.read_identity(connection)
         self.path, self.num_threads, self.max_seconds = path, num_threads, checked_seconds(max_seconds)
         self._connection, self._lock = connection, threading.RLock()
-        self._log = EventLog(connection, path, self.problem, is_read_only=is_read_only)
+        self._log = EventLog(connection, path, self.problem, settings, is_read_only=is_read_only)
         self._learner: ActiveLearner | None = None
         self._num_kept = 0  # events behind the newest snapshot that we know of
 
@@ -130,13 +136,14 @@ class Study(LedgerView):
         """Return the query to put to the expert next."""
         return self.ask_batch(1)[0]
 
-    def ask_batch(self, k: int) -> tuple[Query, ...]:
+    def ask_batch(self, k: int, *, progress: bool = False) -> tuple[Query, ...]:
         """Return `k` queries that tell most together, for experts who answer several at once."""
         k = checked_batch(k)
-        with self._lock:
+        with self._lock, progress_bar("Updating the belief", is_shown=progress) as report:
             self._log.check_writable()
+            choosing = partial(report, description=f"Choosing {counted(k, 'question')}")
             for _ in range(PATIENCE):  # scoring takes time: others may write meanwhile
-                event = self._catch_up().propose_ask(k)
+                event = self._catch_up().propose_ask(k, report_fn=choosing)
                 if self._log.store(partial(self._if_next, event)):
                     break
             else:
@@ -153,8 +160,8 @@ class Study(LedgerView):
 
         Arguments and result are those of `ActiveLearner.tell`.
         """
-        stamp = datetime.now(UTC).replace(microsecond=0)
-        return int(self._do("tell", query, answer, annotator=annotator, timestamp=stamp).payload["query"])
+        event = self._do("tell", query, answer, annotator=annotator, timestamp=this_second())
+        return int(event.payload["query"])
 
     def attach(
         self,
@@ -185,6 +192,111 @@ class Study(LedgerView):
         """Take an answer out of the posterior: that of a query (or its id), or attached data (by the id it got)."""
         self._do("undo", answer)
 
+    def correct(self, answer: Query | AnswerId, right: Answer, *, annotator: str | None = None) -> None:
+        """Put the right answer in the place of one that was given; its question, and who answered, stay the same.
+
+        Arguments are those of `ActiveLearner.correct`. History keeps both answers.
+        """
+        self._do("correct", answer, right, annotator=annotator, timestamp=this_second())
+
+    def change_settings(self, **changes: Any) -> None:
+        """Change settings that only cost computing (samples, particles, burn-in, budgets), for all who use the file.
+
+        Which these are: `COMPUTING_SETTINGS`, and `COMPUTING_OPTIONS` of the inference method, in `learner.settings`.
+        None sets one back to its default. To change others, make a copy that has them: `clone`.
+        """
+        with self._lock:
+            self._log.store(lambda: set_event(self._log.ledger, self._log.settings, changes))
+
+    def clone(self, path: str | Path, *, problem: Problem | None = None, **settings: Any) -> None:
+        """Write a new study with the same data and with other settings, as in `LearnerSettings`, or another problem.
+
+        The other problem must have the same states and actions, and the answers must be possible in it: another prior,
+        beta or discount, for example.
+
+        All questions and answers are taken over with their numbers, annotators, times and links, waiting questions too;
+        changes of settings in place are part of its settings from the start. It is a study of its own from then on;
+        sheets and copies of the one can be merged into the other.
+        """
+        check_options(settings, LearnerSettings.__dataclass_fields__, "a study")
+        with self._lock:
+            record, wanted = self.settings.to_record(), problem or self.problem
+            check_same_states(self.problem, wanted)
+            chosen = LearnerSettings.for_problem(wanted, **_without_defaults(self.problem, record) | settings)
+            with explain_errors(self.path):
+                times = store.read_times(self._connection)
+            write_study(Path(path), wanted, chosen, cloned_events(self._log, times), self.identity)
+
+    def sheet(
+        self, path: str | Path, k: int = 1, *, title: str | None = None, progress: bool = False
+    ) -> tuple[Query, ...]:
+        """Write an answer sheet for all questions that wait, for somebody elsewhere; `merge` takes the answers.
+
+        Parameters
+        ----------
+        path
+            .csv: a table to fill in; .html: a form that works from the file, offline, and saves such a table.
+        k
+            How many questions it shall have at least: as many are asked as are missing.
+        title
+            Of the form; default: the name of the study.
+        """
+        place, k = Path(path), checked_batch(k)
+        check_sheet_place(place)
+        with self._lock:
+            missing = k - len(self.pending)
+            if missing > 0:
+                self.ask_batch(missing, progress=progress)
+            keys = {number: key for key, number in keys_of(self._log.events, self._log.origins())[0].items()}
+            queries = self._log.ledger.pending
+            named = [keys[query.id] for query in queries]
+            write_sheet(self.problem, queries, self.identity, named, place, title=title or self.path.stem)
+        return queries
+
+    def merge(
+        self,
+        sources: Sequence[str | Path] | str | Path,
+        *,
+        prefer: str | None = None,
+        allow_duplicates: bool = False,
+        dry_run: bool = False,
+    ) -> MergeReport:
+        """Take answers over from answer sheets, copies of this study, or exports of them; all or none.
+
+        Parameters
+        ----------
+        sources
+            Sheets (.csv, as `sheets.write_sheet` or its form writes them), studies, or exported demonstrations.
+        prefer
+            "ours" or "theirs": which answer counts where a question was answered differently. Without it that is
+            refused.
+        allow_duplicates
+            Whether attached data count again that were attached here and there.
+        dry_run
+            Whether to say only what would be done.
+        """
+        listed = [sources] if isinstance(sources, str | Path) else list(sources)
+        if prefer is not None:
+            one_of(prefer, PREFERENCES, "prefer", "Leave it out to see what differs.")
+        with self._lock:
+            read = [read_source(Path(place), self.problem, self.identity) for place in listed]
+            options: dict[str, Any] = {
+                "prefer": prefer,
+                "allow_duplicates": allow_duplicates,
+                "timestamp": this_second(),
+            }
+            if dry_run:
+                self._log.refresh()
+                return plan_merge(self._log, read, is_dry_run=True, **options).report
+            plans: list[MergePlan] = []
+
+            def events_fn() -> Sequence[Event]:
+                plans.append(plan_merge(self._log, read, **options))
+                return plans[-1].events
+
+            self._log.store_all(events_fn)
+            return plans[-1].report
+
     # What is known
 
     def learner(self) -> ActiveLearner:
@@ -200,11 +312,23 @@ class Study(LedgerView):
 
     def certificate(self, *, progress: bool = False) -> Certificate:
         """Return what may be said about `apprentice()`; others can ask and tell meanwhile."""
-        return self._certifying("certificate")(progress)
+        return self._certified("certificate", progress)
 
     def confirmation(self, *, progress: bool = False) -> Certificate:
         """Return what a fresh, longer posterior says about `apprentice()`; others can ask and tell meanwhile."""
-        return self._certifying("confirmation")(progress)
+        return self._certified("confirmation", progress)
+
+    def verdict(self) -> Verdict | None:
+        """Return whether the certificate holds, as far as that was found out and kept; without any inference.
+
+        None: nobody has looked since the last answer, or it did not hold.
+        """
+        with self._lock, explain_errors(self.path):
+            self._log.refresh()
+            kept = store.read_verdicts(self._connection, last_change(self._log.events))
+        if "certificate" not in kept and "confirmation" not in kept:
+            return None
+        return Verdict("confirmation" in kept, "doubtful" in kept.values())
 
     def criticism(self, *, is_full: bool | None = None) -> Criticism:
         """Return what speaks against the model of the expert; others can ask and tell meanwhile."""
@@ -212,9 +336,18 @@ class Study(LedgerView):
             criticise_fn = self._catch_up().criticising()
         return criticise_fn(is_full)
 
-    def _certifying(self, name: str) -> Callable[[bool], Certificate]:
+    def _certified(self, name: str, progress: bool) -> Certificate:
         with self._lock:
-            return self._catch_up().certifying(name)
+            learner = self._catch_up()
+            certify_fn, number = learner.certifying(name), last_change(learner.events)
+        found = certify_fn(progress)
+        if found.holds_if_model_is_right and not self._log.is_read_only:
+            # It only saves the next one who asks the time to look.
+            with self._lock, suppress(StudyError), explain_errors(self.path):
+                if name not in store.read_verdicts(self._connection, number):
+                    with transaction(self._connection, self.path):
+                        store.write_verdict(self._connection, number, name, found.status)
+        return found
 
     def is_finished(self) -> bool:
         """Return whether the goal is reached; others can ask and tell meanwhile."""
@@ -227,6 +360,13 @@ class Study(LedgerView):
             learner.posterior()
             copy = self._replay(list(learner.events), learner.snapshot())
         return copy.forecast(num_runs=num_runs, limit=limit, progress=progress)
+
+    @property
+    def settings(self) -> LearnerSettings:
+        """How the study asks, infers and stops, after all changes that are stored now."""
+        with self._lock:
+            self._log.refresh()
+            return self._log.settings
 
     @property
     def ledger(self) -> Ledger:
@@ -245,7 +385,8 @@ class Study(LedgerView):
     def overview(self) -> StudyOverview:
         """Return what is in the study, without any inference."""
         with self._lock, explain_errors(self.path):
-            return StudyOverview.of(self.ledger, self.settings, *store.read_creation(self._connection))
+            creation = store.read_creation(self._connection)
+            return StudyOverview.of(self.ledger, self.settings, self.identity, *creation)
 
     # Keeping
 
@@ -289,7 +430,7 @@ class Study(LedgerView):
         unkept = sum(event.name in BELIEF_EVENTS for event in events[self._num_kept :])
         # Methods that are not incremental do not compute the numbers of past steps again: those are kept at once.
         if (
-            unkept >= (1 if self.settings.method.incremental is None else SNAPSHOT_EVERY)
+            unkept >= (1 if self._log.settings.method.incremental is None else SNAPSHOT_EVERY)
             and not self._connection.in_transaction
         ):
             with suppress(StudyError):  # said when something has to be stored; a snapshot only saves time
@@ -299,7 +440,7 @@ class Study(LedgerView):
     def _catch_up_with(self, events: list[Event]) -> ActiveLearner:
         learner = self._learner if self._learner is not None else self._restore(events)
         changes = [event.number for event in events[len(learner.events) :] if event.name in BELIEF_EVENTS]
-        if len(changes) > 1 and self.settings.method.incremental is None:  # compute the last posterior only
+        if len(changes) > 1 and self._log.settings.method.incremental is None:  # compute the last posterior only
             learner = self._replay(events[: changes[-1]], learner.snapshot())
         for event in events[len(learner.events) :]:
             learner.apply(event)
@@ -320,9 +461,20 @@ class Study(LedgerView):
         return self._replay(events, None)
 
     def _replay(self, events: list[Event], snapshot: dict[str, Any] | None) -> ActiveLearner:
-        return ActiveLearner.restore(
-            self.problem, self.settings, events, snapshot, num_threads=self.num_threads, max_seconds=self.max_seconds
-        )
+        limits: dict[str, Any] = {"num_threads": self.num_threads, "max_seconds": self.max_seconds}
+        return ActiveLearner.restore(self.problem, self._log.first_settings, events, snapshot, **limits)
+
+
+def _without_defaults(problem: Problem, record: dict[str, Any]) -> dict[str, Any]:
+    """Return settings without an acquisition function that nobody chose: it depends on the others."""
+    free = record | {"acquisition": "", "acquisition_options": {}}
+    is_default = LearnerSettings.for_problem(problem, **free).to_record() == record
+    return free if is_default else record
+
+
+def this_second() -> datetime:
+    """Return the time of now, without parts of a second."""
+    return datetime.now(UTC).replace(microsecond=0)
 
 
 LEARNERS: tuple[type[Learner], ...] = (ActiveLearner, Study)  # the type checker proves that both are

@@ -1,11 +1,6 @@
-"""`journeyman study ask`, `tell`, `attach`, `fail`, `abandon` and `undo`: asking, and answers as people type them.
+"""`journeyman study ask`, `tell`, `attach`, `fail`, `abandon`, `undo` and `correct`: questions and their answers."""
 
-A typed answer is an action, or STATE:ACTION for every step; by label or by number.
-"""
-
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,67 +8,99 @@ import typer
 
 from journeyman.cli import options as opt
 from journeyman.cli.importing import Columns, FromFile, check_one_source, read_one
-from journeyman.cli.study.options import AllowDuplicates, Annotator, StudyFile, app
-from journeyman.errors import InputError
+from journeyman.cli.study.options import AllowDuplicates, Annotator, StudyFile, app, opened_to_change
 
 if TYPE_CHECKING:
-    from journeyman.demonstrations import Demonstration
     from journeyman.learner import Query
-    from journeyman.mdp import FiniteMDP
     from journeyman.study import Study
-
-ENDED = ("terminated", "truncated")
 
 QueryId = Annotated[int, typer.Argument(metavar="QUERY", help="Number of the question.")]
 FinalState = Annotated[str | None, typer.Option("--final", metavar="STATE", help="State after the last action.")]
 Ended = Annotated[str | None, typer.Option(metavar="HOW", help="terminated, or truncated by a limit.")]
 
 
-@contextmanager
-def opened_to_change(file: Path) -> Iterator["Study"]:
-    """Open a study; advice to call `undo` in Python is given as the command that does the same."""
-    from journeyman.study import Study
-
-    with Study.open(file) as study:
-        try:
-            yield study
-        except InputError as error:
-            advice = re.sub(r"\bundo\((\d+)\)", lambda call: f"`journeyman study undo {file} {call[1]}`", str(error))
-            raise InputError(advice) from error
-
-
 @opt.add_command(app)
 def ask(
     file: StudyFile,
-    batch: Annotated[int, typer.Option(metavar="K", help="How many questions to choose at once.")] = 1,
+    new: Annotated[bool, typer.Option("--new", help="Choose another question even if some still wait.")] = False,
+    batch: Annotated[
+        int, typer.Option(metavar="K", help="How many questions shall wait (with --new: how many to choose) at once.")
+    ] = 1,
     threads: opt.Threads = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Choose what to ask the expert next, and keep the question until it is answered.
+    """Show the questions that wait for an answer, or choose what to ask the expert next.
 
-    Questions that still wait are taken into account: what their answers will tell is not asked again.
+    A question is kept until it is answered: ask again to read it again. --batch K chooses as many more as it takes for
+    K to wait; --new chooses K more in any case. What the answers to waiting questions will tell is not asked again. If
+    it is known that the certificate holds already, that is said: no more answers are needed then. --json prints the
+    waiting questions as a list, or with --new the new ones.
 
     Examples: [bold]journeyman study ask my.study[/]; three that tell most together: [bold]journeyman study ask my.study
-    --batch 3 --json[/].
+    --batch 3 --json[/]; one more: [bold]journeyman study ask my.study --new[/].
     """
     from journeyman.cli.warmup import compile_at_first_use
-    from journeyman.study import Study
+    from journeyman.learner.asking import checked_batch
 
-    with Study.open(file, num_threads=threads) as study:
-        compile_at_first_use()
-        queries = study.ask_batch(batch)
+    with opened_to_change(file, threads) as study:
+        older = len(study.pending)
+        missing = checked_batch(batch) - (0 if new else older)
+        if missing > 0:
+            compile_at_first_use()
+            queries = study.ask_batch(missing, progress=sys.stderr.isatty())
+        else:
+            queries = study.pending
+        shown = queries if new else study.pending
         if as_json:
-            opt.print_json([query.to_record() for query in queries])
+            opt.print_json([query.to_record() for query in shown])
             return
-        for query in queries:
+        certainty = certainty_words(file, study, is_known=missing > 0)
+        if certainty:
+            typer.echo(certainty)
+        for query in shown:
             typer.echo(f"Question {query.id}: {query.text}")
-        others, annotators = len(study.pending) - len(queries), study.problem.expert_space.annotators
-    example = "ACTION" if queries[0].kind == "state" else "STATE:ACTION STATE:ACTION ..."
+        typer.echo(answer_with(file, study, shown[0]))
+    if missing <= 0:
+        words = "This question waits" if older == 1 else f"These {older} questions wait"
+        typer.echo(f"{words} for an answer. To ask another: journeyman study ask {file} --new")
+    elif new and older:
+        words = "older question still waits" if older == 1 else "older questions still wait"
+        typer.echo(f"{older} {words}: journeyman study ask {file}")
+
+
+def answer_with(file: Path, study: "Study", query: "Query") -> str:
+    """Return how to answer a question."""
+    annotators = study.problem.expert_space.annotators
+    example = "ACTION" if query.kind == "state" else "STATE:ACTION STATE:ACTION ..."
     example += f" --by {'|'.join(annotators)}" if annotators else ""
-    typer.echo(f"Answer with: journeyman study tell {file} {queries[0].id} {example}")
-    if others:
-        words = "older question still waits" if others == 1 else "older questions still wait"
-        typer.echo(f"{others} {words}: journeyman study status {file}")
+    return f"Answer with: journeyman study tell {file} {query.id} {example}"
+
+
+def certainty_words(file: Path, study: "Study", *, is_known: bool) -> str:
+    """Return what is known about the certificate without computing it, or "" if nothing speaks for it.
+
+    is_known: whether the posterior is at hand, so that its own estimate may be looked at.
+    """
+    verdict, settings = study.verdict(), study.settings
+    more = f"journeyman study certify {file}"
+    if verdict is not None and verdict.is_confirmed and not verdict.is_doubtful:
+        return f"The certificate holds already: no more answers are needed for it. See: {more}"
+    if verdict is not None and verdict.is_doubtful:
+        return f"The certificate holds, but the model is doubtful. See: journeyman study doubts {file}"
+    if verdict is not None:
+        return f"The certificate holds, but is not confirmed yet. To do that: {more}"
+    if not is_known or settings.goal != "policy" or not study.demonstrations:
+        return ""
+    from journeyman.apprentice.regret import failures_of
+
+    failures = failures_of(study.posterior(), study.apprentice(), settings.epsilon, settings.scope)
+    chance = min(1.0, float(study.posterior().mean(failures.is_failing)))
+    if chance > settings.delta:
+        return ""
+    return (
+        f"The chance of failure looks like {chance:.2g}, within the limit of {settings.delta:g}: the certificate may "
+        f"hold by now. See: {more}"
+    )
 
 
 @opt.add_command(app)
@@ -88,7 +115,7 @@ def tell(
     columns: Columns = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Tell the answer to a question; when this returns, it is kept.
+    """Tell the answer to a question; when this returns, it is kept. Says which question waits next.
 
     ANSWER is the action for a question about one state, and STATE:ACTION for every step of a trajectory; labels or
     numbers. A long trajectory need not be typed: --from reads its steps from a table, one row each.
@@ -97,6 +124,8 @@ def tell(
     my.study 1 house:right path:down --final lawn --ended truncated[/]; from a table with the columns state and action:
     [bold]journeyman study tell my.study 1 --from steps.csv[/].
     """
+    from journeyman.study.typed import parse_answer
+
     with opened_to_change(file) as study:
         asked = study.ledger.find(query)
         check_one_source(answer, steps_from)
@@ -105,10 +134,16 @@ def tell(
         else:
             told = read_one(steps_from, study.problem, columns, final, ended)
         study.tell(asked, told, annotator=by)
-        count = len(study.demonstrations)
+        count, pending = len(study.demonstrations), study.pending
         stored = study.answers[asked.id].to_record()
-    record = {"query": query, "demonstration": stored, "num_demonstrations": count}
-    opt.say(as_json, record, f"Kept the answer to question {query}. Demonstrations so far: {count}.")
+        words = f"Kept the answer to question {query}. Demonstrations so far: {count}.\n"
+        if pending:
+            words += f"Next, question {pending[0].id}: {pending[0].text}\n{answer_with(file, study, pending[0])}"
+        else:
+            words += f"Next: journeyman study ask {file}"
+    following = pending[0].to_record() if pending else None
+    record = {"query": query, "demonstration": stored, "num_demonstrations": count, "next": following}
+    opt.say(as_json, record, words)
 
 
 @opt.add_command(app)
@@ -130,9 +165,9 @@ def attach(
     Examples: [bold]journeyman study attach my.study house:right path:right --final pond[/]; from a table with one row
     per step: [bold]journeyman study attach my.study --from steps.csv --columns state=place,action=move[/].
     """
-    from journeyman.study import Study
+    from journeyman.study.typed import parse_demonstration
 
-    with Study.open(file) as study:
+    with opened_to_change(file) as study:
         check_one_source(steps, steps_from)
         if steps_from is None:
             demonstration = parse_demonstration(study.problem.mdp, steps or [], final, ended)
@@ -180,42 +215,47 @@ def undo(
     Examples: [bold]journeyman study undo my.study 4[/] takes the answer to question 4 back, [bold]journeyman study undo
     my.study attached-0[/] a demonstration that was attached.
     """
-    what: int | str = int(answer) if answer.isdecimal() else answer
-    change(file, "undo", what, as_json, f"Answer {answer} no longer counts.")
+    change(file, "undo", answer_id(answer), as_json, f"Answer {answer} no longer counts.")
 
 
-def parse_demonstration(
-    mdp: "FiniteMDP", texts: Sequence[str], final: str | None, ended: str | None
-) -> "Demonstration":
-    """Return STATE:ACTION texts as a demonstration: one step alone is an annotation."""
-    from journeyman.checks import one_of
-    from journeyman.demonstrations import Demonstration
+@opt.add_command(app)
+def correct(
+    file: StudyFile,
+    answer: Annotated[str, typer.Argument(metavar="QUERY", help="Number of the question, or attached-N.")],
+    right: Annotated[list[str], typer.Argument(metavar="ANSWER", help="Action, or STATE:ACTION steps.")],
+    final: FinalState = None,
+    ended: Ended = None,
+    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answered, if that changes too.")] = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Change the answer to a question, which stays the same question; or data that were attached.
 
-    steps = []
-    for text in texts:
-        state, separator, action = text.rpartition(":")
-        if not separator:
-            raise InputError(f"a step must be written as STATE:ACTION, got {text!r}. Example: home:right or 0:2")
-        steps.append((mdp.state_names.index(state), mdp.action_names.index(action)))
-    if not steps:
-        raise InputError("a demonstration must have at least one step, got none. Example: home:right lane:up")
-    final_state = None if final is None else mdp.state_names.index(final)
-    if ended is None:
-        is_annotation = len(steps) == 1 and final_state is None
-        is_over = final_state is not None and bool(mdp.terminal[final_state])
-        ended = "annotation" if is_annotation else "terminated" if is_over else "truncated"
-    else:
-        one_of(ended, ENDED, "ended", "Leave it out for one action.")
-    return Demonstration(steps[0][0], tuple(steps), final_state, ended)
+    ANSWER is typed as for tell. Who answered stays as it was, unless --by says otherwise. Nothing is deleted: history
+    keeps both answers. A question whose answer was taken back, or that failed, gets an answer after all.
+
+    Examples: [bold]journeyman study correct my.study 4 left[/]; attached data: [bold]journeyman study correct my.study
+    attached-0 house:right path:down --final lawn[/].
+    """
+    from journeyman.study.typed import is_action, parse_answer, parse_demonstration
+
+    what = answer_id(answer)
+    with opened_to_change(file) as study:
+        mdp, ledger = study.problem.mdp, study.ledger
+        before = ledger.answers.get(what)
+        new: Any
+        if isinstance(what, int):
+            new = parse_answer(mdp, ledger.find(what), right, final, ended)
+        elif is_action(mdp, right) and final is None and ended is None:
+            new = right[0]
+        else:
+            new = parse_demonstration(mdp, right, final, ended)
+        study.correct(what, new, annotator=by)
+        stored = study.answers[what].to_record()
+    old = None if before is None else before.to_record()
+    name = f"question {what}" if isinstance(what, int) else what
+    opt.say(as_json, {"answer": what, "before": old, "demonstration": stored}, f"Corrected the answer to {name}.")
 
 
-def parse_answer(
-    mdp: "FiniteMDP", query: "Query", texts: Sequence[str], final: str | None, ended: str | None
-) -> "Demonstration":
-    """Return what was typed as the answer to a query."""
-    from journeyman.demonstrations import Demonstration
-
-    is_plain = query.kind == "state" and len(texts) == 1 and final is None and ended is None
-    if is_plain and not (":" in texts[0] and texts[0] not in (mdp.action_labels or ())):
-        return Demonstration.annotation(query.state, mdp.action_names.index(texts[0]))
-    return parse_demonstration(mdp, texts, final, ended)
+def answer_id(text: str) -> int | str:
+    """Return the id of an answer: the number of a question, or attached-N."""
+    return int(text) if text.isdecimal() else text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from journeyman.cli import options as opt
-from journeyman.cli.study.options import StudyFile, app, opened_to_look
+from journeyman.cli.study.options import StudyFile, app, computing_advice, opened_to_look
 
 if TYPE_CHECKING:
     from journeyman.study import Study
@@ -33,10 +33,13 @@ def status(
     """
     with opened_to_look(file, threads, max_seconds) as study:
         record = study.overview().to_record() | {"belief": None if quick else belief_record(study)}
+        advice = [] if quick else computing_advice(file, study, record["belief"]["warnings"])
     if as_json:
         opt.print_json(record)
-    else:
-        print_status(file, record)
+        return
+    print_status(file, record)
+    for line in advice:
+        typer.echo(line)
 
 
 def belief_record(study: "Study") -> dict[str, Any]:
@@ -146,13 +149,14 @@ def certify(
         confirmation = study.confirmation(progress=is_shown) if certificate.holds_if_model_is_right else None
         is_confirmed = confirmation is not None and confirmation.holds_if_model_is_right
         shown = certificate if confirmation is None else confirmation
+        advice = computing_advice(file, study, [shown.text()])
     if as_json:
         opt.print_json(
             {"is_confirmed": is_confirmed and shown.holds, "is_confirmed_if_model_is_right": is_confirmed}
             | shown.to_record()
         )
     else:
-        typer.echo(shown.text())
+        typer.echo("\n".join([shown.text(), *([""] if advice else []), *advice]))
         if confirmation is not None:
             words = "It was confirmed" if is_confirmed else "It held at first, but was NOT confirmed"
             words = (

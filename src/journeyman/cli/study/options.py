@@ -1,12 +1,16 @@
 """The group `journeyman study`: what its commands share, how they open a study, and `new`, which makes one."""
 
 import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from journeyman.cli import options as opt
+from journeyman.errors import InputError
 
 if TYPE_CHECKING:
     from journeyman.study import Study
@@ -29,6 +33,47 @@ Annotator = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who
 AllowDuplicates = Annotated[
     bool, typer.Option("--allow-duplicates", help="Count data again that are there already: they were done twice.")
 ]
+
+
+@contextmanager
+def opened_to_change(file: Path, num_threads: int | None = None) -> Iterator["Study"]:
+    """Open a study that will be changed; advice to call a method in Python is given as the command that does it."""
+    from journeyman.study import Study
+
+    with Study.open(file, num_threads=num_threads) as study:
+        try:
+            yield study
+        except InputError as error:
+            raise type(error)(in_commands(str(error), file)) from error
+
+
+def in_commands(text: str, file: Path) -> str:
+    """Return a message with calls of methods as commands: undo(0) is `journeyman study undo FILE 0`."""
+    command = f"`journeyman study {{}} {file}"
+    text = re.sub(r"\bundo\(([\w-]+)\)", lambda call: f"{command.format('undo')} {call[1]}`", text)
+    text = re.sub(
+        r"\b(correct|tell)\(([\w-]+), \.\.\.\)", lambda call: f"{command.format(call[1])} {call[2]} ANSWER`", text
+    )
+    return re.sub(
+        r"\bclone\((\w+)=\.\.\.\)", lambda call: f"{command.format('clone')} NEW.study --set {call[1]}=VALUE`", text
+    )
+
+
+def computing_advice(file: Path, study: "Study", texts: Iterable[str]) -> list[str]:
+    """Return the commands that do what warnings and certificates advise: more computing, or other settings."""
+    settings, said = study.settings, " ".join(" ".join(texts).split())
+    defaults = settings.method.defaults | {"max_samples": settings.max_samples}
+    wanted = re.findall(r"\b[Rr]aise (\w+)(?: or (\w+))?", said) + [("num_particles", "")] * ("more particles" in said)
+    names = dict.fromkeys(name for pair in wanted for name in pair if name in defaults)
+    now = defaults | settings.sized_options | settings.computing
+    lines = [
+        f"To do so: journeyman study set {file} {name}={2 * now[name]}" for name in names if isinstance(now[name], int)
+    ]
+    if "more time (max_seconds)" in said:
+        lines.append(f"To give it more time: journeyman study certify {file} --max-seconds 60")
+    if "accept more regret" in said:
+        lines.append(f"For another epsilon: journeyman study clone {file} NEW.study --set epsilon=VALUE")
+    return lines
 
 
 def opened_to_look(file: Path, num_threads: int | None = None, max_seconds: float = 0.0) -> "Study":
@@ -69,8 +114,9 @@ def new(
 ) -> None:
     """Make a new study from a problem file, or from one of the worlds.
 
-    The settings are fixed for the life of the study. Defaults suit a first study: ask for single actions, stop when the
-    policy loses less than epsilon with probability 1 - delta.
+    Defaults suit a first study: ask for single actions, stop when the policy loses less than epsilon with probability 1
+    - delta. Settings that only cost computing can be changed later (`journeyman study set`), others in a copy with the
+    same data (`journeyman study clone`).
 
     Examples: [bold]journeyman study new my.study --problem problem.toml --epsilon 0.5[/]. [bold]journeyman study new
     jail.study --world jail --seed 3 --kind trajectory --length 10[/]. [bold]journeyman study new grid.study --world

@@ -1,0 +1,71 @@
+"""New study files with the events of others: clones, which have other settings, and what is recovered."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from journeyman.errors import InputError
+from journeyman.learner import Event, LearnerSettings
+from journeyman.learner.ledger import Ledger, apply_event
+from journeyman.problem import Problem
+from journeyman.study import store
+from journeyman.study.database import create_file, transaction
+from journeyman.study.log import EventLog
+
+
+def write_study(
+    path: Path, problem: Problem, settings: LearnerSettings, events: Iterable[tuple[Event, str | None]], identity: str
+) -> Ledger:
+    """Write a new study with these events and when they happened, whole or not at all."""
+    settings.check_problem(problem)
+    connection = create_file(path)
+    ledger, checksum = Ledger(problem), ""
+    try:
+        with transaction(connection, path):
+            store.write_problem(connection, problem, settings, identity)
+            for event, recorded_at in events:
+                after = apply_event(ledger, event)
+                checksum = store.append_event(connection, event, checksum, ledger, after, recorded_at)
+                ledger = after
+    except BaseException:
+        connection.close()
+        path.unlink(missing_ok=True)
+        raise
+    connection.close()
+    return ledger
+
+
+def cloned_events(log: EventLog, times: Sequence[str]) -> list[tuple[Event, str]]:
+    """Return all events but changes of settings, numbered anew, and when they happened.
+
+    Where numbers change, questions and attached data carry the keys by which copies of the study know them.
+    """
+    is_renumbered, origins = any(event.name == "set" for event in log.events), log.origins()
+    kept: list[tuple[Event, str]] = []
+    for event, time in zip(log.events, times, strict=False):
+        if event.name != "set":
+            keys = {"origins": list(origins[event.number])} if is_renumbered and event.number in origins else {}
+            kept.append((Event(len(kept), event.name, {**event.payload, **keys}), time))
+    return kept
+
+
+def check_same_states(old: Problem, new: Problem) -> None:
+    """Refuse a problem in which the states and actions of answers would mean something else."""
+    for kind, before, after in (
+        ("states", old.mdp.num_states, new.mdp.num_states),
+        ("actions", old.mdp.num_actions, new.mdp.num_actions),
+    ):
+        if before != after:
+            raise InputError(
+                f"a clone must have the {kind} of its study, whose answers it takes over: {before}, got {after}. "
+                "Make a new study for another problem."
+            )
+    for kind, names, others in (
+        ("state", old.mdp.state_labels, new.mdp.state_labels),
+        ("action", old.mdp.action_labels, new.mdp.action_labels),
+    ):
+        for number, (name, other) in enumerate(zip(names or (), others or (), strict=False)):
+            if name != other:
+                raise InputError(
+                    f"a clone must have the {kind}s of its study in the same order, got {kind} {number}, which is "
+                    f"{name!r} in the study and {other!r} in the problem. Write them in the same order."
+                )
