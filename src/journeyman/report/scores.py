@@ -12,7 +12,9 @@ from journeyman.demonstrations import Demonstration
 from journeyman.extras import require
 from journeyman.inference import Posterior
 from journeyman.mdp import FiniteMDP
-from journeyman.report.drawing.cells import add_legend, has_marks, make_figure, plain
+from journeyman.report.drawing.cells import add_legend, has_marks, hide_unknown, make_panels, plain
+from journeyman.report.drawing.graphs import RADIUS, points_per_unit
+from journeyman.report.drawing.layouts import drawing_kind, layout_of
 from journeyman.report.drawing.maps import state_map
 from journeyman.report.drawing.marks import has_initial_marks, has_row_numbering
 from journeyman.report.drawing.terminal_grid import Sheet, fitting_sheet
@@ -88,8 +90,7 @@ def titled_score_figure(
     mdp: FiniteMDP, scores: Scores, asked: IntArray, best: int, title: str, pad: float | None = None
 ) -> "Figure":
     """Return the picture of `draw_scores` under a title, `pad` points above it."""
-    figure = make_figure(mdp, num_panels=1)
-    ax = figure.add_subplot()
+    figure, (ax,) = make_panels(mdp)
     draw_scores(ax, mdp, scores, asked, best)
     ax.set_title(plain(title), loc="left", fontsize=11, pad=pad)
     add_legend(figure, mdp, None)
@@ -100,24 +101,29 @@ def draw_scores(ax: "Axes", mdp: FiniteMDP, scores: Scores, asked: IntArray, bes
     """Draw scores, with a star at the best state and squares at those `asked`; none where nobody may be asked."""
     values = scaled_scores(scores)
     state_map(ax, mdp, values, label=score_label(scores), is_diverging=False)
-    for text in ax.texts:
-        text.set_visible(text.get_text() != "?")  # where nobody may be asked there is no number
-    size = 6.0
+    hide_unknown(ax)  # where nobody may be asked there is no number
+    kind = drawing_kind(mdp)
     if mdp.grid is not None and has_marks(mdp):
         size = 7.0 * min(1.0, 12 / max(mdp.grid.num_rows, mdp.grid.num_columns))
         rows, columns = mdp.grid.places.T
         ax.plot(columns[asked] + 0.33, rows[asked] - 0.33, markersize=0.6 * size, **ASKED)
         ax.plot(columns[[best]], rows[[best]] - 0.15, markersize=1.8 * size, **BEST)
-    elif mdp.grid is None:
-        ax.plot(asked, np.zeros(len(asked)), markersize=0.8 * size, clip_on=False, **ASKED)
-        ax.plot([best], values[[best]], markersize=2.0 * size, clip_on=False, **BEST)
+    elif kind == "graph":
+        layout = layout_of(mdp)
+        size = min(9.0, points_per_unit(ax, layout) / 6.0)
+        x, y = layout.places.T
+        ax.plot(x[asked] + 0.75 * RADIUS, y[asked] + 0.75 * RADIUS, markersize=0.8 * size, **ASKED)
+        ax.plot(x[[best]], y[[best]] + 1.05 * RADIUS, markersize=2.2 * size, clip_on=False, **BEST)
+    elif kind == "bars":
+        ax.plot(asked, np.zeros(len(asked)), markersize=4.8, clip_on=False, **ASKED)
+        ax.plot([best], values[[best]], markersize=12.0, clip_on=False, **BEST)
         if not np.nanmax(values) > 0.0:
             ax.set_ylim(0.0, 1.0)  # nothing to scale the axis by
     line = require("matplotlib.lines", "plot").Line2D
     handles = [line([], [], label="asked next", markersize=10, **BEST)]
     if asked.size:
         handles.append(line([], [], label="asked before", markersize=5, **ASKED))
-    if mdp.grid is None or has_marks(mdp):
+    if has_marks(mdp):
         ax.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 0.995), ncols=2, fontsize=8, frameon=False)
 
 

@@ -8,8 +8,10 @@ import numpy as np
 from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.criticism import ALARM, Criticism
 from journeyman.extras import require
-from journeyman.report.drawing.cells import add_legend, drawn_once, make_figure, new_figure, plain
-from journeyman.report.drawing.maps import posterior_map, state_map
+from journeyman.report.drawing import drawn_once
+from journeyman.report.drawing.cells import add_legend, hide_unknown, make_panels, new_figure, plain
+from journeyman.report.drawing.layouts import drawing_kind
+from journeyman.report.drawing.maps import state_map
 from journeyman.report.learning.summary import LearningSummary
 from journeyman.report.posterior.knowledge import ParameterKnowledge
 from journeyman.report.scores import titled_score_figure
@@ -129,11 +131,25 @@ def parameter_figure(knowledge: ParameterKnowledge, truth: FloatArray | None = N
 
 @drawn_once
 def reward_figure(summary: LearningSummary) -> "Figure":
-    """Return posterior mean and standard deviation of the reward, per state."""
-    posterior = summary.posterior
-    return posterior_map(
-        summary.problem, posterior.mean_reward(), posterior.reward_std(), title="What the reward may be"
-    )
+    """Return the posterior mean of the reward, per state."""
+    mdp = summary.problem.mdp
+    figure, (ax,) = make_panels(mdp)
+    state_map(ax, mdp, summary.posterior.mean_reward(), label="posterior mean of the reward")
+    ax.set_title("What the reward may be: posterior mean", loc="left", fontsize=11)
+    add_legend(figure, mdp, None)
+    return figure
+
+
+@drawn_once
+def uncertainty_figure(summary: LearningSummary) -> "Figure":
+    """Return the posterior standard deviation of the reward, per state."""
+    mdp = summary.problem.mdp
+    figure, (ax,) = make_panels(mdp)
+    label = "posterior standard deviation of the reward"
+    state_map(ax, mdp, summary.posterior.reward_std(), label=label, is_diverging=False)
+    ax.set_title("How unsure the reward is: posterior standard deviation", loc="left", fontsize=11)
+    add_legend(figure, mdp, None)
+    return figure
 
 
 @drawn_once
@@ -151,19 +167,16 @@ def score_map_figure(summary: LearningSummary) -> "Figure | None":
 def apprentice_figure(summary: LearningSummary) -> "Figure":
     """Return the apprentice's actions over the chance that they are optimal."""
     mdp, certainty = summary.problem.mdp, summary.certainty
-    figure = make_figure(mdp, num_panels=1)
-    ax = figure.add_subplot()
+    figure, (ax,) = make_panels(mdp)
     chances = np.full(mdp.num_states, np.nan)
     chances[certainty.states] = certainty.chances
     chosen = np.zeros((mdp.num_states, mdp.num_actions), dtype=bool)
     chosen[np.arange(mdp.num_states), summary.apprentice] = True
-    state_map(
-        ax, mdp, chances, label="chance that the action is optimal", is_diverging=False, limit=1.0, optimal=chosen
-    )
-    for text in ax.texts:
-        text.set_visible(text.get_text() != "?")  # nobody chooses there
+    label = "chance that the action is optimal"
+    state_map(ax, mdp, chances, label=label, is_diverging=False, limit=1.0, optimal=chosen, certainty=chances)
+    hide_unknown(ax)  # nobody chooses there
     ax.set_title("The apprentice's actions", loc="left", fontsize=11)
-    if mdp.grid is None:
+    if drawing_kind(mdp) == "bars":
         ax.set_ylim(0.0, 1.05)
     else:
         add_legend(figure, mdp, chosen, arrow="apprentice's action", stay="apprentice stays")
