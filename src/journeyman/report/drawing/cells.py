@@ -58,23 +58,31 @@ def lay_out(figure: "Figure") -> None:
 
 def make_panels(mdp: FiniteMDP, num_panels: int = 1) -> "tuple[Figure, list[Axes]]":
     """Return a figure of a size that suits grid, graph or number of bars, with axes beside or below each other."""
-    kind = drawing_kind(mdp)
-    if kind == "bars":
+    if drawing_kind(mdp) == "bars":
         width = min(max(7.0, 0.09 * mdp.num_states * (mdp.num_actions + 1)), 14.0)
         figure = new_figure(width, 1.0 + 3.2 * num_panels)
         return figure, list(figure.subplots(num_panels, 1, squeeze=False)[:, 0])
+    width, height = _panel_size(mdp)
+    num_rows, num_columns = (num_panels, 1) if is_stacked(mdp) else (1, num_panels)
+    layout = "compressed" if mdp.grid is None else "constrained"
+    figure = new_figure(num_columns * (width + 1.4), num_rows * (height + 0.5) + 0.9, layout)
+    return figure, list(figure.subplots(num_rows, num_columns, squeeze=False).flat)
+
+
+def is_stacked(mdp: FiniteMDP) -> bool:
+    """Whether pictures of an MDP go below each other, because they are wide: bars, and large graphs."""
+    return mdp.grid is None and (drawing_kind(mdp) == "bars" or _panel_size(mdp)[0] > MAX_SIDE)
+
+
+def _panel_size(mdp: FiniteMDP) -> tuple[float, float]:
+    """Return width and height of a grid or graph, in inches."""
     if mdp.grid is not None:
         columns, rows = float(mdp.grid.num_columns), float(mdp.grid.num_rows)
         cell = min(8.0 / max(columns, rows), 0.85)
     else:
         columns, rows = layout_of(mdp).extent
         cell = min(8.5 / columns, 17.0 / rows, 1.0)
-    width, height = max(cell * columns, 3.5), max(cell * rows, 2.0)
-    is_stacked = kind == "graph" and width > MAX_SIDE
-    num_rows, num_columns = (num_panels, 1) if is_stacked else (1, num_panels)
-    layout = "compressed" if kind == "graph" else "constrained"
-    figure = new_figure(num_columns * (width + 1.4), num_rows * (height + 0.5) + 0.9, layout)
-    return figure, list(figure.subplots(num_rows, num_columns, squeeze=False).flat)
+    return max(cell * columns, 3.5), max(cell * rows, 2.0)
 
 
 def colour_scale(values: FloatArray, is_diverging: bool, limit: float | None) -> Any:

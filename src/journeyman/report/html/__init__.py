@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 STYLE = "\n" + (files("journeyman.report.html") / "style.css").read_text("utf-8")
 VOID = ("img", "meta", "br")
-MAX_ROWS = 30
+MAX_ROWS = 20
 MAX_SVG_BYTES = 300_000
 PNG_DPI = 130
 

@@ -1,7 +1,7 @@
 """Pictures of a learner (extra `plot`): how the belief changed, what is known, where to ask, and what to do."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from journeyman.report.drawing.layouts import drawing_kind
 from journeyman.report.drawing.maps import state_map
 from journeyman.report.learning.summary import LearningSummary
 from journeyman.report.posterior.knowledge import ParameterKnowledge
-from journeyman.report.scores import titled_score_figure
+from journeyman.report.scores import function_name, titled_score_figure
 from journeyman.types import FloatArray
 
 if TYPE_CHECKING:
@@ -24,9 +24,16 @@ if TYPE_CHECKING:
 COLOURS = ("#1f5fa8", "#c8501e", "#2a8f5b", "#7b4fa3")
 MARKERS = ("o", "s", "^", "D")
 PRIOR, POSTERIOR, TRUTH = "#b9c0c8", "#1f5fa8", "#c8501e"
-MAX_PARAMETERS = 40
+MAX_PARAMETERS = 24
 EVIDENCE_RANGE = (-46.0, 230.0)  # logs that are drawn: 10^-20 to 10^100
 SMALLEST = 1e-4  # regrets below it are drawn here: a logarithm has no place for 0
+
+
+class ReportFigure(NamedTuple):
+    """A figure of the report: what it shows, in a few words, and how it is drawn; None where there is nothing yet."""
+
+    what: str
+    draw_fn: "Callable[[LearningSummary], Figure | None]"
 
 
 def progress_figure(summaries: Mapping[str, LearningSummary]) -> "Figure":
@@ -159,7 +166,7 @@ def score_map_figure(summary: LearningSummary) -> "Figure | None":
     if scores is None:
         return None
     asked = np.unique([item.query.state for item in summary.asked]).astype(np.int64)
-    title = f"{scores.name}: the next question"
+    title = f"{function_name(scores)}: the next question"
     return titled_score_figure(summary.problem.mdp, scores, asked, scores.best_state(), title, pad=20)
 
 
@@ -181,3 +188,23 @@ def apprentice_figure(summary: LearningSummary) -> "Figure":
     else:
         add_legend(figure, mdp, chosen, arrow="apprentice's action", stay="apprentice stays")
     return figure
+
+
+FIGURES = {
+    "policy": ReportFigure("what the apprentice does, and the chance that this is optimal", apprentice_figure),
+    "reward": ReportFigure("the reward of each state: posterior mean", reward_figure),
+    "uncertainty": ReportFigure("how unsure it is: posterior standard deviation", uncertainty_figure),
+    "parameters": ReportFigure(
+        "intervals of the parameters before and after the answers",
+        lambda summary: parameter_figure(summary.parameters),
+    ),
+    "scores": ReportFigure("what the next question would be worth in each state", score_map_figure),
+    "progress": ReportFigure(
+        "how the belief changed with every answer",
+        lambda summary: progress_figure({summary.settings.acquisition: summary}),
+    ),
+    "evidence": ReportFigure(
+        "evidence against the model over the answers",
+        lambda summary: evidence_figure(summary.criticism) if summary.criticism.num_answers else None,
+    ),
+}

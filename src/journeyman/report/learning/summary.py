@@ -48,6 +48,8 @@ class LearningSummary:
         Of the study or the world.
     asked
         Every query that was ever asked, in order.
+    num_decisions
+        Actions in all demonstrations that count.
     num_attached
         Demonstrations that count without having been asked for.
     course
@@ -78,6 +80,7 @@ class LearningSummary:
     settings: LearnerSettings
     posterior: Posterior
     asked: tuple[Asked, ...]
+    num_decisions: int
     num_attached: int
     num_undone: int
     course: tuple[StepRecord, ...]
@@ -102,6 +105,11 @@ class LearningSummary:
         """Answers that count."""
         return self.course[-1].num_demonstrations
 
+    @property
+    def verdict(self) -> Certificate:
+        """The certificate that counts, and from which every number about the present comes: confirmed, if it was."""
+        return self.confirmation or self.certificate
+
 
 def summarise_learning(
     learner: Learner, name: str, *, true_regrets: Sequence[float] = (), forecast: Forecast | None = None
@@ -119,6 +127,7 @@ def summarise_learning(
         settings=settings,
         posterior=posterior,
         asked=_asked(learner),
+        num_decisions=sum(map(len, learner.demonstrations)),
         num_attached=sum(isinstance(answer, str) for answer in learner.answers),
         num_undone=sum(step.name == "undo" for step in course),
         course=course,
@@ -162,9 +171,13 @@ def _asked(learner: Learner) -> tuple[Asked, ...]:
 
 
 def reason_of(query: Query, ask: Any, acquisition: Acquisition) -> str:
-    """Say why a query was chosen, given the payload of its ask event and the function that rated it."""
+    """Say why a query was chosen, given the payload of its ask event and the function that was to rate it.
+
+    A function may hand over to another, so that the unit is that of the scores themselves; where version 0.1 did not
+    write it down, the score has none.
+    """
     together: Sequence[Any] = ask["queries"]
-    median, unit = ask["scores"].get("median"), ask["scores"].get("unit", acquisition.unit)
+    median, unit = ask["scores"].get("median"), ask["scores"].get("unit", "")
     if acquisition.is_by_chance:
         return "chosen by chance"
     amount = f"{plain_number(query.score)} {'of reward' if unit == 'reward' else unit}".rstrip()
