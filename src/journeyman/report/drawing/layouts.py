@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.graph import copies_below
@@ -323,12 +324,12 @@ def _stress(both: Any) -> FloatArray:
     places = places + 1e-5 * np.random.default_rng(0).standard_normal(places.shape)  # twins must come apart
     with np.errstate(divide="ignore"):
         weights = np.where(steps > 0.0, 1.0 / steps**2, 0.0)
+    wanted = weights * steps
     inverse = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights)
     for _ in range(NUM_STEPS):
-        apart = np.sqrt(((places[:, None] - places[None]) ** 2).sum(axis=2))
-        pull = weights * steps / np.maximum(apart, 1e-9)
-        moved = inverse @ (np.diag(pull.sum(axis=1)) - pull) @ places
-        is_still = np.abs(moved - places).max() < 1e-4
+        pull = wanted / np.maximum(cdist(places, places), 1e-9)
+        moved = inverse @ (pull.sum(axis=1)[:, None] * places - pull @ places)
+        is_still = np.abs(moved - places).max() < 1e-3
         places = moved
         if is_still:
             break
