@@ -95,7 +95,7 @@ def folded_table(
     first = table(header, rows[:MAX_ROWS], caption=caption, numeric=numeric)
     if len(rows) <= MAX_ROWS:
         return first
-    rest = table(header, rows[MAX_ROWS:], caption=f"{caption} Continued.", numeric=numeric)
+    rest = table(header, rows[MAX_ROWS:], caption="Continued.", numeric=numeric)
     return join(first, details(f"{len(rows) - MAX_ROWS} more rows", rest))
 
 

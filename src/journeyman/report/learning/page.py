@@ -111,6 +111,7 @@ def learning_record(summary: LearningSummary) -> dict[str, Any]:
         "expert": [one._asdict() for one in summary.expert],
         "rewards": _rows(
             state=rewards.states,
+            name=[mdp.state_name(int(state)) for state in rewards.states],
             action=[None] * len(rewards.mean) if rewards.actions is None else rewards.actions,
             mean=rewards.mean,
             std=rewards.std,
