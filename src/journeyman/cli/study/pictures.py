@@ -70,7 +70,7 @@ def plot(
     """Draw the figures of the report into files: SVG, PDF or PNG.
 
     Problems with a grid are drawn on it, others as graphs. A folder is made if need be; files of the same name in it
-    are replaced. The study is only read.
+    are replaced. The study is only read. The figure evidence takes as long as a certificate, all others are quick.
 
     Examples: [bold]journeyman study plot my.study[/] writes all figures to my-figures/; [bold]journeyman study plot
     my.study --what policy -o policy.pdf[/] writes one; [bold]journeyman study plot my.study --what reward --what
@@ -78,7 +78,7 @@ def plot(
     """  # fmt: skip
     from journeyman.report.drawing.maps import save_figure
     from journeyman.report.learning.figures import FIGURES
-    from journeyman.report.learning.summary import summarise_learning
+    from journeyman.report.learning.summary import summarise_belief, summarise_learning
 
     if show_list:
         words = {name: figure.what for name, figure in FIGURES.items()}
@@ -86,7 +86,8 @@ def plot(
         return
     places = figure_places(file, what or list(FIGURES), out, format)
     with opened_to_look(file, threads, max_seconds) as study:
-        summary = summarise_learning(study.learner(), file.stem)
+        summarise_fn = summarise_learning if any(FIGURES[name].needs_check for name in places) else summarise_belief
+        summary = summarise_fn(study.learner(), file.stem)
     written, empty = [], []
     for name, place in places.items():
         figure = FIGURES[name].draw_fn(summary)

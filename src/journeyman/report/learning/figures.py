@@ -12,7 +12,7 @@ from journeyman.report.drawing import drawn_once
 from journeyman.report.drawing.cells import add_legend, hide_unknown, make_panels, new_figure, plain
 from journeyman.report.drawing.layouts import drawing_kind
 from journeyman.report.drawing.maps import state_map
-from journeyman.report.learning.summary import LearningSummary
+from journeyman.report.learning.summary import BeliefSummary
 from journeyman.report.posterior.knowledge import ParameterKnowledge
 from journeyman.report.scores import function_name, titled_score_figure
 from journeyman.types import FloatArray
@@ -30,13 +30,17 @@ SMALLEST = 1e-4  # regrets below it are drawn here: a logarithm has no place for
 
 
 class ReportFigure(NamedTuple):
-    """A figure of the report: what it shows, in a few words, and how it is drawn; None where there is nothing yet."""
+    """A figure of the report: what it shows, in a few words, and how it is drawn; None where there is nothing yet.
+
+    Where `needs_check`, it shows what speaks against the model, and takes a whole summary; else the belief is enough.
+    """
 
     what: str
-    draw_fn: "Callable[[LearningSummary], Figure | None]"
+    draw_fn: "Callable[[Any], Figure | None]"
+    needs_check: bool = False
 
 
-def progress_figure(summaries: Mapping[str, LearningSummary]) -> "Figure":
+def progress_figure(summaries: Mapping[str, BeliefSummary]) -> "Figure":
     """Return how beliefs changed, a line per learner: chance of too much regret, regret, and entropy if it is known."""
     first = next(iter(summaries.values())).settings
     epsilon, delta = first.epsilon, first.delta
@@ -137,7 +141,7 @@ def parameter_figure(knowledge: ParameterKnowledge, truth: FloatArray | None = N
 
 
 @drawn_once
-def reward_figure(summary: LearningSummary) -> "Figure":
+def reward_figure(summary: BeliefSummary) -> "Figure":
     """Return the posterior mean of the reward, per state."""
     mdp = summary.problem.mdp
     figure, (ax,) = make_panels(mdp)
@@ -148,7 +152,7 @@ def reward_figure(summary: LearningSummary) -> "Figure":
 
 
 @drawn_once
-def uncertainty_figure(summary: LearningSummary) -> "Figure":
+def uncertainty_figure(summary: BeliefSummary) -> "Figure":
     """Return the posterior standard deviation of the reward, per state."""
     mdp = summary.problem.mdp
     figure, (ax,) = make_panels(mdp)
@@ -160,7 +164,7 @@ def uncertainty_figure(summary: LearningSummary) -> "Figure":
 
 
 @drawn_once
-def score_map_figure(summary: LearningSummary) -> "Figure | None":
+def score_map_figure(summary: BeliefSummary) -> "Figure | None":
     """Return what the next question would be worth in each state; None if nothing may be asked."""
     scores = summary.scores
     if scores is None:
@@ -171,7 +175,7 @@ def score_map_figure(summary: LearningSummary) -> "Figure | None":
 
 
 @drawn_once
-def apprentice_figure(summary: LearningSummary) -> "Figure":
+def apprentice_figure(summary: BeliefSummary) -> "Figure":
     """Return the apprentice's actions over the chance that they are optimal."""
     mdp, certainty = summary.problem.mdp, summary.certainty
     figure, (ax,) = make_panels(mdp)
@@ -206,5 +210,6 @@ FIGURES = {
     "evidence": ReportFigure(
         "evidence against the model over the answers",
         lambda summary: evidence_figure(summary.criticism) if summary.criticism.num_answers else None,
+        needs_check=True,
     ),
 }
