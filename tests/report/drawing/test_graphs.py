@@ -10,6 +10,7 @@ from report.drawing.drawn_graphs import graph, labyrinth
 from journeyman.acquisition import Scores
 from journeyman.problem import Problem
 from journeyman.report import posterior_map, save_figure, state_map, summarise_world, world_figure
+from journeyman.report.drawing.cells import hide_unknown
 from journeyman.report.drawing.graphs import RADIUS
 from journeyman.report.drawing.layouts import layout_of
 from journeyman.report.scores import titled_score_figure
@@ -141,3 +142,10 @@ def test_scores_have_marks_at_the_nodes():
     (squares,) = (line for line in ax.lines if line.get_marker() == "s")
     np.testing.assert_allclose(squares.get_xdata() - 0.75 * RADIUS, places[[3, 4], 0])
     assert ax.texts[7].get_text() == "7"  # its name, without a number
+
+
+def test_what_is_not_known_has_no_sign_and_names_may_end_in_one():
+    ax = Figure(figsize=(5, 3)).add_subplot()
+    state_map(ax, graph(3, [(0, 1), (1, 2)], state_labels=["den", "here?", "?"]), [1.0, np.nan, 2.0])
+    hide_unknown(ax)
+    assert [text.get_text() for text in ax.texts] == ["den\n+1", "here?", "?\n+2"]

@@ -105,7 +105,10 @@ def test_what_cannot_be_read_as_a_graph_has_bars():
     rng = np.random.default_rng(0)
     assert drawing_kind(make_world("bandit").problem.mdp) == "bars"  # nothing joins the states
     assert drawing_kind(make_world("brown-two-state").problem.mdp) == "bars"
-    assert drawing_kind(graph(501, [(state, state + 1) for state in range(500)])) == "bars"
+    line = [(state, state + 1) for state in range(500)]
+    assert drawing_kind(graph(501, line)) == "bars"
+    assert drawing_kind(graph(501, line, coordinates=np.arange(1002.0).reshape(501, 2))) == "graph"
+    assert drawing_kind(graph(3001, line, coordinates=np.zeros((3001, 2)))) == "bars"
     dense = FiniteMDP.from_dense(np.full((40, 1, 40), 1 / 40), layout="SAS", discount=0.9)
     assert drawing_kind(dense) == "bars"
     few = FiniteMDP.from_dense(rng.dirichlet(np.ones(5), size=(5, 2)), layout="SAS", discount=0.9)

@@ -200,7 +200,8 @@ def _write_cells(
 def hide_unknown(ax: "Axes") -> None:
     """Take off the sign for what is not known, where nobody asks or chooses; names of nodes stay."""
     for text in ax.texts:
-        text.set_text(text.get_text().removesuffix("?").removesuffix("\n"))
+        shown = text.get_text()
+        text.set_text("" if shown == "?" else shown.removesuffix("\n?"))
 
 
 def draw_bars(ax: "Axes", mdp: FiniteMDP, values: FloatArray, optimal: BoolArray | None) -> None:

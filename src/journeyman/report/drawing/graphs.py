@@ -73,6 +73,7 @@ def draw_nodes(
 def _frame(ax: "Axes", layout: Layout) -> None:
     """Give the axes the size of the drawing, with equal scales and no ticks."""
     low, high = layout.places.min(axis=0) - 0.6, layout.places.max(axis=0) + 0.6
+    high[1] += 0.5 * (len(layout.links.copies) > 1)  # room for the name of the first copy
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xticks=[], yticks=[])
     for spine in ax.spines.values():
         spine.set_visible(False)

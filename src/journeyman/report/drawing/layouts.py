@@ -22,7 +22,7 @@ from journeyman.mdp.graph import copies_below
 from journeyman.report.drawing import drawn_once
 from journeyman.types import BoolArray, FloatArray, IntArray
 
-MIN_STATES, MAX_STATES = 3, 500  # fewer say more as bars, more have no room for nodes
+MIN_STATES, MAX_LAID_OUT, MAX_STATES = 3, 500, 3000  # fewer say more as bars; more take too long, or have no room
 MAX_DEGREE, FEW_LINKS = 8, 15  # links per state (counted at both ends) that a drawing can show, or this many in all
 LIKELY = 0.5  # of the chance of the most likely next state
 MIN_H_DEPTH, H_FILL = 4, 0.4  # depth and share of all places from which on a binary tree is drawn as an H
@@ -84,9 +84,9 @@ def drawing_kind(mdp: FiniteMDP) -> str:
         return "bars"
     if mdp.coordinates is not None:
         return "graph"
-    num_links = len(layout_links(mdp).pairs)
-    is_readable = 0 < num_links <= max(FEW_LINKS, MAX_DEGREE * mdp.num_states // 2)
-    return "graph" if mdp.num_states >= MIN_STATES and is_readable else "bars"
+    links = layout_links(mdp)
+    is_readable = 0 < len(links.pairs) <= max(FEW_LINKS, MAX_DEGREE * mdp.num_states // 2)
+    return "graph" if MIN_STATES <= len(links.names) <= MAX_LAID_OUT and is_readable else "bars"
 
 
 @drawn_once
