@@ -76,7 +76,8 @@ def scores(
             world.problem, answers, inference, seed=seed, num_threads=threads, progress=is_shown, **sampling
         )
     asked_by = acquisition if ask == "best" else "chance"
-    found = ScoreMap(world, answers, posterior, score(posterior, acquisition, **rating, **chosen), asked_by)
+    rated = score(posterior, acquisition, **rating, **chosen)
+    found = ScoreMap.of_world(world, answers, posterior, rated, asked_by)
     opt.show(as_json, lambda: score_record(found), lambda console: print_scores(console, found))
     opt.save_picture(lambda: score_figure(found), png, as_json)
 

@@ -1,5 +1,6 @@
 """Where to ask next: scores of an acquisition function as a picture, as plain data, and in the terminal."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,12 @@ from journeyman.acquisition import ACQUISITIONS, Scores
 from journeyman.demonstrations import Demonstration
 from journeyman.extras import require
 from journeyman.inference import Posterior
+from journeyman.learner import Learner
 from journeyman.mdp import FiniteMDP
-from journeyman.report.drawing.cells import add_legend, has_marks, make_figure, plain
+from journeyman.problem import Problem
+from journeyman.report.drawing.cells import add_legend, has_marks, hide_unknown, make_panels, plain
+from journeyman.report.drawing.graphs import RADIUS, points_per_unit
+from journeyman.report.drawing.layouts import drawing_kind, layout_of
 from journeyman.report.drawing.maps import state_map
 from journeyman.report.drawing.marks import has_initial_marks, has_row_numbering
 from journeyman.report.drawing.terminal_grid import Sheet, fitting_sheet
@@ -36,25 +41,85 @@ NUM_TABLE_STATES, NUM_NAMED_STATES, BAR_WIDTH = 12, 4, 24
 
 @dataclass(frozen=True, eq=False)
 class ScoreMap:
-    """Scores of a world's states after some demonstrations, and the posterior that they come from."""
+    """Scores of a problem's states, and the posterior that they come from.
 
-    world: World
-    demonstrations: tuple[Demonstration, ...]
+    Parameters
+    ----------
+    name
+        Of the world or study, for titles.
+    asked
+        States that were asked about so far, in order.
+    waiting
+        States with a question that has no answer yet.
+    num_demonstrations
+        Behind the posterior.
+    history
+        What was demonstrated, and who chose where, in words.
+    origin
+        What the record says first: which world or study this is.
+    """
+
+    name: str
+    problem: Problem
     posterior: Posterior
     scores: Scores
-    asked_by: str = "chance"
+    asked: tuple[int, ...]
+    waiting: tuple[int, ...]
+    num_demonstrations: int
+    history: str
+    origin: Mapping[str, Any]
+
+    @classmethod
+    def of_world(
+        cls,
+        world: World,
+        demonstrations: Sequence[Demonstration],
+        posterior: Posterior,
+        scores: Scores,
+        asked_by: str = "chance",
+    ) -> "ScoreMap":
+        """Return scores after some demonstrations of a world's expert."""
+        starts = tuple(item.start_state for item in demonstrations)
+        history = f"{counted(len(starts), 'demonstration')}, at states chosen by {asked_by}"
+        origin = {"world": world.name, "seed": world.seed, "asked_by": asked_by}
+        name = f"{world.name}, seed {world.seed}"
+        return cls(name, world.problem, posterior, scores, starts, (), len(starts), history, origin)
+
+    @classmethod
+    def of_learner(cls, learner: Learner, name: str) -> "ScoreMap":
+        """Return what a learner thinks of all questions that it may ask next."""
+        demonstrations = learner.demonstrations
+        num_actions = sum(map(len, demonstrations))
+        history = (
+            f"{counted(len(learner.queries), 'question')} so far, {len(learner.pending)} of them waiting; "
+            f"{counted(len(demonstrations), 'demonstration')} with {counted(num_actions, 'action')} in all"
+        )
+        asked, waiting = (tuple(query.state for query in some) for some in (learner.queries, learner.pending))
+        found = learner.posterior(), learner.scores()
+        return cls(name, learner.problem, *found, asked, waiting, len(demonstrations), history, {"study": name})
 
     @property
     def times_asked(self) -> IntArray:
         """How often each state was asked about `[S]`."""
-        starts = [item.start_state for item in self.demonstrations]
-        return np.bincount(np.array(starts, dtype=np.int64), minlength=self.world.problem.mdp.num_states)
+        return np.bincount(np.array(self.asked, dtype=np.int64), minlength=self.problem.mdp.num_states)
 
     @property
     def order(self) -> IntArray:
         """Queryable states, best first."""
-        order = np.argsort(-self.scores.values, kind="stable")
+        order = np.argsort(-without_rounding(self.scores), kind="stable")
         return order[np.isfinite(self.scores.values[order])]
+
+    @property
+    def title(self) -> str:
+        """What was scored, in a line."""
+        query = "" if self.scores.length is None else f", trajectories of {self.scores.length}"
+        return f"{self.name}: {function_name(self.scores)}{query}"
+
+
+def function_name(scores: Scores) -> str:
+    """Return the name of the function, and that of the one it handed over to, if it did."""
+    used = scores.details.get("used", scores.name)
+    return scores.name if used == scores.name else f"{scores.name} (by {used})"
 
 
 def score_scale(scores: Scores) -> float:
@@ -65,8 +130,13 @@ def score_scale(scores: Scores) -> float:
 
 def scaled_scores(scores: Scores) -> FloatArray:
     """Return scores `[S]` times their scale, without rounding errors around 0; NaN where they are not finite."""
-    clean = np.where(np.abs(scores.values) < ROUNDING, 0.0, scores.values)
+    clean = without_rounding(scores)
     return np.where(np.isfinite(clean), clean * score_scale(scores), np.nan)
+
+
+def without_rounding(scores: Scores) -> FloatArray:
+    """Return scores `[S]` without rounding errors around 0."""
+    return np.where(np.abs(scores.values) < ROUNDING, 0.0, scores.values)
 
 
 def score_label(scores: Scores) -> str:
@@ -77,19 +147,18 @@ def score_label(scores: Scores) -> str:
 
 def score_figure(found: ScoreMap) -> "Figure":
     """Return a picture of the scores; the best state has a star, states that were asked about have a square."""
-    scores, world = found.scores, found.world
-    query = "" if scores.length is None else f", trajectories of {scores.length}"
-    title = f"{world.name}, seed {world.seed}: {scores.name}{query}, {len(found.demonstrations)} asked"
+    title, pad = f"{found.title}, {len(found.asked)} asked", None
+    if drawing_kind(found.problem.mdp) == "graph":
+        pad = 20.0  # the legend of the marks stands between
     asked, best = np.flatnonzero(found.times_asked), int(found.order[0])
-    return titled_score_figure(world.problem.mdp, scores, asked, best, title)
+    return titled_score_figure(found.problem.mdp, found.scores, asked, best, title, pad)
 
 
 def titled_score_figure(
     mdp: FiniteMDP, scores: Scores, asked: IntArray, best: int, title: str, pad: float | None = None
 ) -> "Figure":
     """Return the picture of `draw_scores` under a title, `pad` points above it."""
-    figure = make_figure(mdp, num_panels=1)
-    ax = figure.add_subplot()
+    figure, (ax,) = make_panels(mdp)
     draw_scores(ax, mdp, scores, asked, best)
     ax.set_title(plain(title), loc="left", fontsize=11, pad=pad)
     add_legend(figure, mdp, None)
@@ -100,45 +169,55 @@ def draw_scores(ax: "Axes", mdp: FiniteMDP, scores: Scores, asked: IntArray, bes
     """Draw scores, with a star at the best state and squares at those `asked`; none where nobody may be asked."""
     values = scaled_scores(scores)
     state_map(ax, mdp, values, label=score_label(scores), is_diverging=False)
-    for text in ax.texts:
-        text.set_visible(text.get_text() != "?")  # where nobody may be asked there is no number
-    size = 6.0
+    hide_unknown(ax)  # where nobody may be asked there is no number
+    kind = drawing_kind(mdp)
     if mdp.grid is not None and has_marks(mdp):
         size = 7.0 * min(1.0, 12 / max(mdp.grid.num_rows, mdp.grid.num_columns))
         rows, columns = mdp.grid.places.T
         ax.plot(columns[asked] + 0.33, rows[asked] - 0.33, markersize=0.6 * size, **ASKED)
         ax.plot(columns[[best]], rows[[best]] - 0.15, markersize=1.8 * size, **BEST)
-    elif mdp.grid is None:
-        ax.plot(asked, np.zeros(len(asked)), markersize=0.8 * size, clip_on=False, **ASKED)
-        ax.plot([best], values[[best]], markersize=2.0 * size, clip_on=False, **BEST)
+    elif kind == "graph":
+        layout = layout_of(mdp)
+        size = min(9.0, points_per_unit(ax, layout) / 6.0)
+        x, y = layout.places.T
+        ax.plot(x[asked] + 0.75 * RADIUS, y[asked] + 0.75 * RADIUS, markersize=0.8 * size, **ASKED)
+        ax.plot(x[[best]], y[[best]] + 1.1 * RADIUS, markersize=2.8 * size, clip_on=False, **BEST)
+    elif kind == "bars":
+        ax.plot(asked, np.zeros(len(asked)), markersize=4.8, clip_on=False, **ASKED)
+        ax.plot([best], values[[best]], markersize=12.0, clip_on=False, **BEST)
         if not np.nanmax(values) > 0.0:
             ax.set_ylim(0.0, 1.0)  # nothing to scale the axis by
     line = require("matplotlib.lines", "plot").Line2D
     handles = [line([], [], label="asked next", markersize=10, **BEST)]
     if asked.size:
         handles.append(line([], [], label="asked before", markersize=5, **ASKED))
-    if mdp.grid is None or has_marks(mdp):
+    if has_marks(mdp):
         ax.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 0.995), ncols=2, fontsize=8, frameon=False)
 
 
 def score_record(found: ScoreMap) -> dict[str, Any]:
     """Return the scores as plain data for JSON; None where a state may not be asked about."""
-    scores, mdp = found.scores, found.world.problem.mdp
+    scores, mdp = found.scores, found.problem.mdp
     error = None if scores.standard_error is None else without_nonfinite(scores.standard_error.tolist())
     return {
-        "world": found.world.name,
-        "seed": found.world.seed,
+        **found.origin,
         "acquisition": scores.name,
+        "decided_by": scores.details.get("used", scores.name),
         "query": scores.kind,
         "length": scores.length,
         "lengths": None if scores.lengths is None else scores.lengths.tolist(),
         "unit": scores.unit,
         "inference": found.posterior.method,
         "num_samples": found.posterior.num_samples,
-        "asked_by": found.asked_by,
-        "asked": [item.start_state for item in found.demonstrations],
+        "num_demonstrations": found.num_demonstrations,
+        "asked": list(found.asked),
+        "waiting": list(found.waiting),
         "best_state": int(found.order[0]),
         "best_state_name": mdp.state_name(int(found.order[0])),
+        "ranking": [
+            {"state": state, "name": mdp.state_name(state), "score": float(scores.values[state])}
+            for state in found.order.tolist()
+        ],
         "scores": without_nonfinite(scores.values.tolist()),
         "standard_error": error,
         "details": dict(scores.details),
@@ -146,21 +225,29 @@ def score_record(found: ScoreMap) -> dict[str, Any]:
     }
 
 
-def print_scores(console: Console, found: ScoreMap) -> None:
-    """Print where to ask next, what the marks mean, and what is doubtful."""
-    scores, world = found.scores, found.world
+def print_scores(console: Console, found: ScoreMap, top: int | None = None) -> None:
+    """Print where to ask next, what the marks mean, and what is doubtful.
+
+    Parameters
+    ----------
+    top
+        How many states the table has, best first; default: some, and no table where there is a drawing.
+    """
+    scores, mdp = found.scores, found.problem.mdp
     query = "" if scores.length is None else f" for trajectories of up to {counted(scores.length, 'step')}"
     title = Text.assemble(
-        (world.name, "bold"),
-        f", seed {world.seed}: ",
-        (scores.name, "bold"),
-        f"{query} after {counted(len(found.demonstrations), 'demonstration')}",
+        (found.name, "bold"),
+        ": ",
+        (function_name(scores), "bold"),
+        f"{query} after {counted(found.num_demonstrations, 'demonstration')}",
     )
-    sheet = fitting_sheet(console, world.problem.mdp)
-    drawing = _table(found) if sheet is None else _drawing(sheet, found)
-    console.print(Group(title, "", drawing, ""))
+    sheet = fitting_sheet(console, mdp)
+    console.print(Group(title, ""))
     if sheet is not None:
+        console.print(Group(_drawing(sheet, found), ""))
         console.print(definitions(_legend(sheet, found)), "")
+    if sheet is None or top is not None:
+        console.print(Group(_table(found, NUM_TABLE_STATES if top is None else top), ""))
     console.print(definitions(_facts(found)))
     print_warnings(console, (*found.posterior.warnings, *scores.warnings))
 
@@ -189,13 +276,13 @@ def _drawing(sheet: Sheet, found: ScoreMap) -> RenderableType:
 
 def _legend(sheet: Sheet, found: ScoreMap) -> dict[str, str]:
     """Return what the marks mean: all that occur, and no others."""
-    mdp, queryable = sheet.mdp, found.world.problem.queryable
+    mdp, queryable = sheet.mdp, found.problem.queryable
     if sheet.is_small:
         rows = {"0-9": "score in tenths of the best; numbers need a wider terminal, --png or --json"}
     else:
         rows = {"numbers": score_label(found.scores)}
     rows["[ ]"] = "asked next"
-    if not sheet.is_small and found.demonstrations:
+    if not sheet.is_small and found.asked:
         rows["x2"] = "asked about twice before"
     if sheet.is_small and not queryable.all():
         rows["#"] = "may not be asked about"
@@ -208,46 +295,50 @@ def _legend(sheet: Sheet, found: ScoreMap) -> dict[str, str]:
     return rows
 
 
-def _table(found: ScoreMap) -> RenderableType:
+def _table(found: ScoreMap, num_rows: int) -> RenderableType:
     """Return the best states with their scores and bars."""
-    mdp, scaled, error = found.world.problem.mdp, scaled_scores(found.scores), found.scores.standard_error
+    mdp, scaled, error = found.problem.mdp, scaled_scores(found.scores), found.scores.standard_error
     lengths = found.scores.lengths
     columns = ("state", score_label(found.scores), "asked", *(() if lengths is None else ("steps",)), "")
     table = text_table(columns, numeric=tuple(range(1, len(columns) - 1)))
     limit = float(np.nanmax(scaled))
-    for state in found.order[:NUM_TABLE_STATES].tolist():
+    for state in found.order[:num_rows].tolist():
         spread = "" if error is None else f" +- {plain_number(float(error[state] * score_scale(found.scores)))}"
         times = str(found.times_asked[state]) if found.times_asked[state] else ""
         bar = "#" * round(BAR_WIDTH * scaled[state] / limit) if limit > 0 else ""
         steps = () if lengths is None else (str(lengths[state]),)
         table.add_row(Text(mdp.state_name(state)), f"{scaled[state]:.4g}{spread}", times, *steps, Text(bar))
-    rest = len(found.order) - NUM_TABLE_STATES
+    rest = len(found.order) - num_rows
     return Group(table, Text(f"{counted(rest, 'more state')}: --json lists them", style="dim")) if rest > 0 else table
 
 
 def _facts(found: ScoreMap) -> dict[str, str]:
     """Return what was scored, where to ask, and what the function found on its way."""
-    scores, mdp = found.scores, found.world.problem.mdp
+    scores, mdp = found.scores, found.problem.mdp
     best = int(found.order[0])
     spread = (
         "" if scores.standard_error is None else f" (standard error {plain_number(float(scores.standard_error[best]))})"
     )
     unit, number = UNITS.get(scores.unit, scores.unit), plain_number(float(scores.values[best]))
-    rows = {"score": f"{ACQUISITIONS.find(scores.name).summary}, {f'in {unit}' if unit else 'without a unit'}"}
+    function = ACQUISITIONS.find(scores.details.get("used", scores.name))
+    rows = {"score": f"{function.summary}, {f'in {unit}' if unit else 'without a unit'}"}
     steps = "" if scores.lengths is None else f" for up to {counted(int(scores.lengths[best]), 'step')}"
     rows["ask next"] = f"state {mdp.state_name(best)}{steps}: {f'{number} {unit}'.rstrip()}{spread}"
     is_tied = np.isclose(scores.values[found.order], scores.values[best], rtol=1e-9, atol=1e-12)
     if is_tied.sum() > 1:
         rows["ask next"] += f"; {is_tied.sum() - 1} more are equally good, and chance would decide"
     elif len(found.order) > 1:
-        others = [f"{mdp.state_name(s)} ({scores.values[s]:.3g})" for s in found.order[1 : 1 + NUM_NAMED_STATES]]
+        clean = without_rounding(scores)
+        others = [f"{mdp.state_name(s)} ({clean[s]:.3g})" for s in found.order[1 : 1 + NUM_NAMED_STATES]]
         rows["then"] = listed(others)
     if scores.lengths is not None:
         lengths, counts = np.unique(scores.lengths[found.order], return_counts=True)
         each = zip(lengths.tolist(), counts.tolist(), strict=True)
         words = [f"{counted(length, 'step')} at {counted(count, 'state')}" for length, count in each]
         rows["steps"] = f"{listed(words)}: what pays best per cost"
-    rows["asked"] = f"{counted(len(found.demonstrations), 'demonstration')}, at states chosen by {found.asked_by}"
+    rows["asked"] = found.history
+    if found.waiting:
+        rows["waiting"] = f"questions about {listed([mdp.state_name(state) for state in found.waiting[:12]])}"
     rows["posterior"] = f"{counted(found.posterior.num_samples, 'sample')} by {found.posterior.method}"
     for key, value in scores.details.items():
         if key != "num_samples":

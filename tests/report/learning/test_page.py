@@ -36,7 +36,7 @@ def plain_page():
 def test_the_report_has_all_sections_and_pictures(grid_page):
     page = checked_page(grid_page)
     assert [name for name in page.ids if name in SECTIONS] == list(SECTIONS)
-    assert len(page.images) == 6
+    assert len(page.images) == 7
     certificate = grid_summary().certificate
     for words in (*certificate.assumptions, *certificate.reasons, HEADLINES[certificate.status]):
         assert " ".join(words.split()) in page.text
@@ -64,7 +64,7 @@ def test_numbers_in_the_tables_are_those_of_the_summary(grid_page):
 def test_it_works_without_a_grid_and_escapes_labels(plain_page):
     page = checked_page(plain_page)
     assert set(SECTIONS) <= set(page.ids)
-    assert len(page.images) == 6
+    assert len(page.images) == 7
     assert EVIL in page.text and "<b>go</b>" in page.text  # as text
     assert "<script" not in plain_page and "<b>go" not in plain_page
     assert "3 of 6 directions" in page.text
@@ -115,7 +115,7 @@ def test_the_page_of_a_comparison():
     learners = {name: ActiveLearner(world.problem, acquisition=name, **options) for name in ("pac_eig", "random")}
     page = checked_page(comparison_report(compare(world, learners, 2), ("journeyman worlds",)))
     assert {"race", "world", "next", *SECTIONS} <= set(page.ids)
-    assert len(page.images) == 10
+    assert len(page.images) == 11
     assert "pac_eig against random in random-3x3" in page.text
     assert "journeyman worlds" in page.text
 
@@ -145,7 +145,7 @@ def test_a_browser_shows_every_picture(tmp_path, grid_page):
     path.write_text(grid_page.replace("</body>", counter), encoding="utf-8")
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     shown = subprocess.run([*command, "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=120)
-    assert "<title>5 of 5</title>" in shown.stdout
+    assert "<title>7 of 7</title>" in shown.stdout
 
 
 @pytest.mark.parametrize(("unit", "words"), [("votes", "2 votes"), ("", "highest score: 2")])

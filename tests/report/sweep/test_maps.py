@@ -1,10 +1,15 @@
 import numpy as np
 import pytest
 from experiment.statistics.made_tables import METHODS, made_table
+from matplotlib.collections import EllipseCollection
+from report.drawing.drawn_graphs import labyrinth
 
 from journeyman.errors import InputError
 from journeyman.experiment.statistics.queries import counts_per_state
+from journeyman.problem import Problem
 from journeyman.report.sweep.maps import query_map_figure, world_of
+from journeyman.rewards import Normal, PerState
+from journeyman.worlds import WORLDS, World
 
 
 def panels(figure):
@@ -62,6 +67,26 @@ def test_worlds_without_a_grid_have_bars():
     for method, ax in panels(figure).items():
         counts = counts_per_state(table[(table["method"] == method) & (table["seed"] == 1)], 64)
         assert [bar.get_height() for bar in ax.patches] == counts.tolist()
+
+
+def test_worlds_that_are_graphs_have_a_graph_per_method():
+    def maze(seed=0):
+        """A labyrinth of seven nodes."""
+        mdp = labyrinth(2)
+        problem = Problem(mdp, PerState(mdp), Normal(7), 2.0)
+        return World("maze", seed, problem, problem.prior.sample(np.random.default_rng(seed), 1)[0])
+
+    WORLDS.register("maze", maze)
+    try:
+        table = made_table(world="maze", world_name="maze", world_options="{}", num_states=7, num_steps=20)
+        drawn = panels(query_map_figure(table, seed=1))
+    finally:
+        WORLDS.unregister("maze")
+    for method, ax in drawn.items():
+        nodes = next(child for child in ax.collections if isinstance(child, EllipseCollection))
+        assert len(nodes.get_offsets()) == 7
+        counts = counts_per_state(table[(table["method"] == method) & (table["seed"] == 1)], 7)
+        assert numbers_of(ax) == counts[counts > 0].tolist()  # and no names, for which there is no room
 
 
 def test_titles_fit_narrow_figures():

@@ -1,14 +1,12 @@
-"""How numbers per state become matplotlib objects: cells on a grid, bars without one, marks and their legend."""
+"""How numbers per state become matplotlib objects: cells on a grid, bars without any order, marks and their legend."""
 
-from collections.abc import Callable
-from functools import wraps
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from journeyman.extras import require
 from journeyman.mdp import FiniteMDP, Grid
+from journeyman.report.drawing.layouts import drawing_kind, layout_of, likely_moves
 from journeyman.report.drawing.marks import describe_initial, has_initial_marks, has_row_numbering, named_kinds
 from journeyman.types import AnyArray, BoolArray, FloatArray
 from journeyman.wording import signed_number
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MAX_NUMBERED_CELLS, MAX_MARKED_CELLS, MAX_BARS = 16, 50, 400  # in a row or column; bars in all
+MAX_SIDE = 6.0  # inches of a graph beside another; wider ones go below each other
 WALL, UNKNOWN = (0.35, 0.35, 0.35, 1.0), (0.85, 0.85, 0.85, 1.0)
 TERMINAL: dict[str, Any] = {"fill": False, "hatch": "////", "linewidth": 1.2, "zorder": 2, "alpha": 0.6}
 INITIAL: dict[str, Any] = {
@@ -57,27 +56,33 @@ def lay_out(figure: "Figure") -> None:
         figure.set_layout_engine(None)
 
 
-def drawn_once(draw_fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Let a function return the same for the same object, without another drawing: pages and files share pictures."""
-    drawn: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-
-    @wraps(draw_fn)
-    def draw(shown: Any) -> Any:
-        if shown not in drawn:
-            drawn[shown] = draw_fn(shown)
-        return drawn[shown]
-
-    return draw
-
-
-def make_figure(mdp: FiniteMDP, num_panels: int) -> "Figure":
-    """Return an empty figure of a size that suits the grid, or the number of bars."""
-    if mdp.grid is None:
+def make_panels(mdp: FiniteMDP, num_panels: int = 1) -> "tuple[Figure, list[Axes]]":
+    """Return a figure of a size that suits grid, graph or number of bars, with axes beside or below each other."""
+    if drawing_kind(mdp) == "bars":
         width = min(max(7.0, 0.09 * mdp.num_states * (mdp.num_actions + 1)), 14.0)
-        return new_figure(width, 1.0 + 3.2 * num_panels)
-    cell = min(8.0 / max(mdp.grid.num_rows, mdp.grid.num_columns), 0.85)
-    width, height = max(cell * mdp.grid.num_columns, 3.5) + 1.4, max(cell * mdp.grid.num_rows, 2.0) + 1.6
-    return new_figure(num_panels * width, height)
+        figure = new_figure(width, 1.0 + 3.2 * num_panels)
+        return figure, list(figure.subplots(num_panels, 1, squeeze=False)[:, 0])
+    width, height = _panel_size(mdp)
+    num_rows, num_columns = (num_panels, 1) if is_stacked(mdp) else (1, num_panels)
+    layout = "compressed" if mdp.grid is None else "constrained"
+    figure = new_figure(num_columns * (width + 1.4), num_rows * (height + 0.5) + 0.9, layout)
+    return figure, list(figure.subplots(num_rows, num_columns, squeeze=False).flat)
+
+
+def is_stacked(mdp: FiniteMDP) -> bool:
+    """Whether pictures of an MDP go below each other, because they are wide: bars, and large graphs."""
+    return mdp.grid is None and (drawing_kind(mdp) == "bars" or _panel_size(mdp)[0] > MAX_SIDE)
+
+
+def _panel_size(mdp: FiniteMDP) -> tuple[float, float]:
+    """Return width and height of a grid or graph, in inches."""
+    if mdp.grid is not None:
+        columns, rows = float(mdp.grid.num_columns), float(mdp.grid.num_rows)
+        cell = min(8.0 / max(columns, rows), 0.85)
+    else:
+        columns, rows = layout_of(mdp).extent
+        cell = min(8.5 / columns, 17.0 / rows, 1.0)
+    return max(cell * columns, 3.5), max(cell * rows, 2.0)
 
 
 def colour_scale(values: FloatArray, is_diverging: bool, limit: float | None) -> Any:
@@ -192,6 +197,13 @@ def _write_cells(
             ax.text(column + 0.05, row - 0.42, plain(kinds[state]), va="top", style="italic", **style)
 
 
+def hide_unknown(ax: "Axes") -> None:
+    """Take off the sign for what is not known, where nobody asks or chooses; names of nodes stay."""
+    for text in ax.texts:
+        shown = text.get_text()
+        text.set_text("" if shown == "?" else shown.removesuffix("\n?"))
+
+
 def draw_bars(ax: "Axes", mdp: FiniteMDP, values: FloatArray, optimal: BoolArray | None) -> None:
     """Draw a bar per state, or per state and action with a colour per action; lines where bars are too many."""
     table = np.where(np.isfinite(values), values, np.nan).reshape(mdp.num_states, -1)
@@ -227,20 +239,33 @@ def add_legend(
     """Explain the marks that occur, below the picture: what arrows and dots mean, and which cells are special."""
     line = require("matplotlib.lines", "plot").Line2D
     rectangle = require("matplotlib.patches", "plot").Rectangle
-    grid, handles = mdp.grid, []
-    if grid is None:
+    kind, handles = drawing_kind(mdp), []
+    if kind == "bars":
         if optimal is not None and optimal.size <= MAX_BARS:
             handles.append(line([], [], label="optimal action", **STAR))
     elif has_marks(mdp):
-        if optimal is not None and grid.moves is not None:
-            handles.append(line([], [], label=arrow, **MOVE))
-            if optimal[~mdp.terminal][:, ~grid.moves.any(axis=1)].any():
+        if optimal is not None:
+            can_move, can_stay = _moves_and_stays(mdp, optimal)
+            if can_move:
+                handles.append(line([], [], label=arrow, **MOVE))
+            if can_stay:
                 handles.append(line([], [], label=stay, **STAY))
         if mdp.terminal.any():
-            handles.append(rectangle((0, 0), 1, 1, label="terminal cell", edgecolor="0.25", **TERMINAL))
+            word = "terminal cell" if kind == "grid" else "terminal state"
+            handles.append(rectangle((0, 0), 1, 1, label=word, edgecolor="0.25", **TERMINAL))
         if has_initial_marks(mdp):
             handles.append(line([], [], label="initial state", markersize=5, **INITIAL))
         else:
             handles.append(line([], [], linestyle="none", label=f"initial: {plain(describe_initial(mdp))}"))
     if handles:
         figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+
+
+def _moves_and_stays(mdp: FiniteMDP, optimal: BoolArray) -> tuple[bool, bool]:
+    """Return whether arrows, and whether dots for staying, are drawn."""
+    if mdp.grid is None:
+        pairs = likely_moves(mdp, optimal)
+        return bool((pairs[:, 0] != pairs[:, 1]).any()), bool((pairs[:, 0] == pairs[:, 1]).any())
+    if mdp.grid.moves is None:
+        return False, False
+    return True, bool(optimal[~mdp.terminal][:, ~mdp.grid.moves.any(axis=1)].any())

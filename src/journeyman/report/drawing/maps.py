@@ -20,12 +20,14 @@ from journeyman.report.drawing.cells import (
     draw_cells,
     has_marks,
     lay_out,
-    make_figure,
+    make_panels,
     plain,
 )
+from journeyman.report.drawing.graphs import draw_nodes
+from journeyman.report.drawing.layouts import drawing_kind
 from journeyman.report.world.summary import WorldSummary, checked_values, per_state
 from journeyman.storage.files import whole_file
-from journeyman.types import BoolArray
+from journeyman.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,17 +46,18 @@ def state_map(
     is_diverging: bool = True,
     limit: float | None = None,
     optimal: BoolArray | None = None,
+    certainty: FloatArray | None = None,
 ) -> None:
-    """Draw a number per state: as colours on the grid of the MDP, or as bars if it has none.
+    """Draw a number per state: as colours on the grid of the MDP, or of a graph; as bars if neither can be read.
 
-    Terminal cells are hatched; initial states have a ring, unless all states are equally likely ones.
+    Terminal states are hatched; initial states have a ring, unless all states are equally likely ones.
 
     Parameters
     ----------
     ax
-        Axes to draw on; on a grid it gets a colour bar at its right.
+        Axes to draw on; a grid or graph gets a colour bar at its right.
     values
-        `[S]` or `[S, A]`. A cell shows the average over the available actions, bars have one colour per action.
+        `[S]` or `[S, A]`. A cell or node shows the average over the available actions, bars have one colour per action.
         What is not finite stays grey.
     label
         What the numbers are.
@@ -64,24 +67,29 @@ def state_map(
         Value of the darkest colour; default: the largest magnitude.
     optimal
         `[S, A]` actions to draw as arrows, or as stars on bars per action; optional.
+    certainty
+        `[S]` in 0..1, how sure the actions are: on a graph, the surer, the stronger their arrows; optional.
     """
-    if mdp.grid is None:
+    kind = drawing_kind(mdp)
+    if kind == "bars":
         draw_bars(ax, mdp, checked_values(mdp, values), optimal)
         ax.set_ylabel(plain(label))
         return
     numbers = per_state(mdp, values)
     scale = colour_scale(numbers, is_diverging, limit)
-    draw_cells(ax, mdp, mdp.grid, numbers, scale, is_signed=is_diverging, optimal=optimal)
+    if mdp.grid is not None:
+        draw_cells(ax, mdp, mdp.grid, numbers, scale, is_signed=is_diverging, optimal=optimal)
+    else:
+        draw_nodes(ax, mdp, numbers, scale, is_signed=is_diverging, optimal=optimal, certainty=certainty)
     ax.figure.colorbar(scale, cax=ax.inset_axes((1.03, 0.0, 0.04, 1.0)), label=plain(label))
 
 
 def world_figure(summary: WorldSummary) -> "Figure":
-    """Return a picture of a world: its true reward with the optimal policy, or bars of Q* if it has no grid."""
+    """Return a picture of a world: its true reward with the optimal policy, or bars of Q* if it has no picture."""
     world, mdp = summary.world, summary.mdp
     name = plain(f"{world.name}, seed {world.seed}")
-    figure = make_figure(mdp, num_panels=1)
-    ax = figure.add_subplot()
-    if mdp.grid is None:
+    figure, (ax,) = make_panels(mdp)
+    if drawing_kind(mdp) == "bars":
         state_map(ax, mdp, summary.q, label="Q* for the true reward", optimal=summary.optimal)
         ax.set_title(f"{name}: how good every action is")
     else:
@@ -107,12 +115,11 @@ def posterior_map(
         raise InputError(f"mean_reward and reward_std must have the same shape, got {mean.shape} and {std.shape}.")
     if (std < 0).any():
         raise InputError(f"reward_std must be at least 0, got {std.min()}. Swap the arguments if they are in disorder.")
-    figure = make_figure(mdp, num_panels=2)
-    upper, lower = figure.subplots(2, 1) if mdp.grid is None else figure.subplots(1, 2)
-    state_map(upper, mdp, mean, label="reward")
-    state_map(lower, mdp, std, label="reward", is_diverging=False)
-    upper.set_title("posterior mean")
-    lower.set_title("posterior standard deviation")
+    figure, (first, second) = make_panels(mdp, 2)
+    state_map(first, mdp, mean, label="reward")
+    state_map(second, mdp, std, label="reward", is_diverging=False)
+    first.set_title("posterior mean")
+    second.set_title("posterior standard deviation")
     figure.suptitle(plain(title))
     add_legend(figure, mdp, None)
     return figure

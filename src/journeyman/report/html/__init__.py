@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 STYLE = "\n" + (files("journeyman.report.html") / "style.css").read_text("utf-8")
 VOID = ("img", "meta", "br")
-MAX_ROWS = 30
+MAX_ROWS = 20
 MAX_SVG_BYTES = 300_000
 PNG_DPI = 130
 
@@ -95,7 +95,7 @@ def folded_table(
     first = table(header, rows[:MAX_ROWS], caption=caption, numeric=numeric)
     if len(rows) <= MAX_ROWS:
         return first
-    rest = table(header, rows[MAX_ROWS:], caption=f"{caption} Continued.", numeric=numeric)
+    rest = table(header, rows[MAX_ROWS:], caption="Continued.", numeric=numeric)
     return join(first, details(f"{len(rows) - MAX_ROWS} more rows", rest))
 
 

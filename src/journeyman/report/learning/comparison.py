@@ -11,7 +11,7 @@ from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.learner import Learner, StepRecord
 from journeyman.learner.simulate import answered_steps
-from journeyman.report.drawing.cells import drawn_once
+from journeyman.report.drawing import drawn_once
 from journeyman.report.drawing.maps import world_figure
 from journeyman.report.drawing.marks import states_without_preference
 from journeyman.report.html import (

@@ -1,18 +1,20 @@
 """Pictures of a learner (extra `plot`): how the belief changed, what is known, where to ask, and what to do."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.criticism import ALARM, Criticism
 from journeyman.extras import require
-from journeyman.report.drawing.cells import add_legend, drawn_once, make_figure, new_figure, plain
-from journeyman.report.drawing.maps import posterior_map, state_map
-from journeyman.report.learning.summary import LearningSummary
+from journeyman.report.drawing import drawn_once
+from journeyman.report.drawing.cells import add_legend, hide_unknown, make_panels, new_figure, plain
+from journeyman.report.drawing.layouts import drawing_kind
+from journeyman.report.drawing.maps import state_map
+from journeyman.report.learning.summary import BeliefSummary
 from journeyman.report.posterior.knowledge import ParameterKnowledge
-from journeyman.report.scores import titled_score_figure
+from journeyman.report.scores import function_name, titled_score_figure
 from journeyman.types import FloatArray
 
 if TYPE_CHECKING:
@@ -22,12 +24,23 @@ if TYPE_CHECKING:
 COLOURS = ("#1f5fa8", "#c8501e", "#2a8f5b", "#7b4fa3")
 MARKERS = ("o", "s", "^", "D")
 PRIOR, POSTERIOR, TRUTH = "#b9c0c8", "#1f5fa8", "#c8501e"
-MAX_PARAMETERS = 40
+MAX_PARAMETERS = 24
 EVIDENCE_RANGE = (-46.0, 230.0)  # logs that are drawn: 10^-20 to 10^100
 SMALLEST = 1e-4  # regrets below it are drawn here: a logarithm has no place for 0
 
 
-def progress_figure(summaries: Mapping[str, LearningSummary]) -> "Figure":
+class ReportFigure(NamedTuple):
+    """A figure of the report: what it shows, in a few words, and how it is drawn; None where there is nothing yet.
+
+    Where `needs_check`, it shows what speaks against the model, and takes a whole summary; else the belief is enough.
+    """
+
+    what: str
+    draw_fn: "Callable[[Any], Figure | None]"
+    needs_check: bool = False
+
+
+def progress_figure(summaries: Mapping[str, BeliefSummary]) -> "Figure":
     """Return how beliefs changed, a line per learner: chance of too much regret, regret, and entropy if it is known."""
     first = next(iter(summaries.values())).settings
     epsilon, delta = first.epsilon, first.delta
@@ -128,43 +141,75 @@ def parameter_figure(knowledge: ParameterKnowledge, truth: FloatArray | None = N
 
 
 @drawn_once
-def reward_figure(summary: LearningSummary) -> "Figure":
-    """Return posterior mean and standard deviation of the reward, per state."""
-    posterior = summary.posterior
-    return posterior_map(
-        summary.problem, posterior.mean_reward(), posterior.reward_std(), title="What the reward may be"
-    )
+def reward_figure(summary: BeliefSummary) -> "Figure":
+    """Return the posterior mean of the reward, per state."""
+    mdp = summary.problem.mdp
+    figure, (ax,) = make_panels(mdp)
+    state_map(ax, mdp, summary.posterior.mean_reward(), label="posterior mean of the reward")
+    ax.set_title("What the reward may be: posterior mean", loc="left", fontsize=11)
+    add_legend(figure, mdp, None)
+    return figure
 
 
 @drawn_once
-def score_map_figure(summary: LearningSummary) -> "Figure | None":
+def uncertainty_figure(summary: BeliefSummary) -> "Figure":
+    """Return the posterior standard deviation of the reward, per state."""
+    mdp = summary.problem.mdp
+    figure, (ax,) = make_panels(mdp)
+    label = "posterior standard deviation of the reward"
+    state_map(ax, mdp, summary.posterior.reward_std(), label=label, is_diverging=False)
+    ax.set_title("How unsure the reward is: posterior standard deviation", loc="left", fontsize=11)
+    add_legend(figure, mdp, None)
+    return figure
+
+
+@drawn_once
+def score_map_figure(summary: BeliefSummary) -> "Figure | None":
     """Return what the next question would be worth in each state; None if nothing may be asked."""
     scores = summary.scores
     if scores is None:
         return None
     asked = np.unique([item.query.state for item in summary.asked]).astype(np.int64)
-    title = f"{scores.name}: the next question"
+    title = f"{function_name(scores)}: the next question"
     return titled_score_figure(summary.problem.mdp, scores, asked, scores.best_state(), title, pad=20)
 
 
 @drawn_once
-def apprentice_figure(summary: LearningSummary) -> "Figure":
+def apprentice_figure(summary: BeliefSummary) -> "Figure":
     """Return the apprentice's actions over the chance that they are optimal."""
     mdp, certainty = summary.problem.mdp, summary.certainty
-    figure = make_figure(mdp, num_panels=1)
-    ax = figure.add_subplot()
+    figure, (ax,) = make_panels(mdp)
     chances = np.full(mdp.num_states, np.nan)
     chances[certainty.states] = certainty.chances
     chosen = np.zeros((mdp.num_states, mdp.num_actions), dtype=bool)
     chosen[np.arange(mdp.num_states), summary.apprentice] = True
-    state_map(
-        ax, mdp, chances, label="chance that the action is optimal", is_diverging=False, limit=1.0, optimal=chosen
-    )
-    for text in ax.texts:
-        text.set_visible(text.get_text() != "?")  # nobody chooses there
+    label = "chance that the action is optimal"
+    state_map(ax, mdp, chances, label=label, is_diverging=False, limit=1.0, optimal=chosen, certainty=chances)
+    hide_unknown(ax)  # nobody chooses there
     ax.set_title("The apprentice's actions", loc="left", fontsize=11)
-    if mdp.grid is None:
+    if drawing_kind(mdp) == "bars":
         ax.set_ylim(0.0, 1.05)
     else:
         add_legend(figure, mdp, chosen, arrow="apprentice's action", stay="apprentice stays")
     return figure
+
+
+FIGURES = {
+    "policy": ReportFigure("what the apprentice does, and the chance that this is optimal", apprentice_figure),
+    "reward": ReportFigure("the reward of each state: posterior mean", reward_figure),
+    "uncertainty": ReportFigure("how unsure it is: posterior standard deviation", uncertainty_figure),
+    "parameters": ReportFigure(
+        "intervals of the parameters before and after the answers",
+        lambda summary: parameter_figure(summary.parameters),
+    ),
+    "scores": ReportFigure("what the next question would be worth in each state", score_map_figure),
+    "progress": ReportFigure(
+        "how the belief changed with every answer",
+        lambda summary: progress_figure({summary.settings.acquisition: summary}),
+    ),
+    "evidence": ReportFigure(
+        "evidence against the model over the answers",
+        lambda summary: evidence_figure(summary.criticism) if summary.criticism.num_answers else None,
+        needs_check=True,
+    ),
+}

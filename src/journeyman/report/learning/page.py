@@ -6,10 +6,11 @@ import numpy as np
 
 from journeyman.report.html import Markup, contents, document, element, join, paragraph
 from journeyman.report.learning import section_knowing as knowing, section_trusting as trusting
-from journeyman.report.learning.sentences import limits, open_parameters, verdict_sentences
+from journeyman.report.learning.sentences import demonstrations_words, limits, open_parameters, verdict_sentences
 from journeyman.report.learning.summary import LearningSummary
 from journeyman.report.world.summary import without_nonfinite
 from journeyman.types import FloatArray
+from journeyman.wording import counted
 
 CONTENTS = (
     ("certificate", "certificate"),
@@ -29,7 +30,7 @@ def learning_report(summary: LearningSummary) -> str:
     mdp, model = summary.problem.mdp, summary.problem.reward_model
     lead = (
         f"What an expert wants in a world of {mdp.num_states} states and {mdp.num_actions} actions, learned from "
-        f"{summary.num_demonstrations} demonstrations: a reward with {model.num_parameters} unknown parameters."
+        f"{demonstrations_words(summary)}: a reward with {counted(model.num_parameters, 'unknown parameter')}."
     )
     return document(
         f"{summary.name}: journeyman report",
@@ -66,6 +67,7 @@ def learning_record(summary: LearningSummary) -> dict[str, Any]:
         "is_finished": summary.is_finished,
         "verdict": list(verdict_sentences(summary)),
         "num_demonstrations": summary.num_demonstrations,
+        "num_decisions": summary.num_decisions,
         "num_attached": summary.num_attached,
         "num_undone": summary.num_undone,
         "certificate": summary.certificate.to_record(),
@@ -91,6 +93,7 @@ def learning_record(summary: LearningSummary) -> dict[str, Any]:
             state=certainty.states,
             name=[mdp.state_name(int(state)) for state in certainty.states],
             action=certainty.actions,
+            action_name=[mdp.action_name(int(action)) for action in certainty.actions],
             chance=certainty.chances,
             rival=certainty.rivals,
             rival_chance=certainty.rival_chances,
@@ -108,6 +111,7 @@ def learning_record(summary: LearningSummary) -> dict[str, Any]:
         "expert": [one._asdict() for one in summary.expert],
         "rewards": _rows(
             state=rewards.states,
+            name=[mdp.state_name(int(state)) for state in rewards.states],
             action=[None] * len(rewards.mean) if rewards.actions is None else rewards.actions,
             mean=rewards.mean,
             std=rewards.std,

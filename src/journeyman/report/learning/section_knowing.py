@@ -1,19 +1,37 @@
 """Sections of a report on what was asked and why, what is known now, what cannot be known, and what to do."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+import numpy as np
 
 from journeyman.apprentice.epsilon import epsilon_words, regret_words
-from journeyman.report.html import Markup, bullets, details, element, folded_table, join, paragraph, picture, section
+from journeyman.report.drawing.cells import is_stacked
+from journeyman.report.html import (
+    MAX_ROWS,
+    Markup,
+    bullets,
+    details,
+    element,
+    folded_table,
+    join,
+    paragraph,
+    picture,
+    section,
+)
 from journeyman.report.learning import figures, sentences
 from journeyman.report.learning.summary import LearningSummary
 from journeyman.types import FloatArray
-from journeyman.wording import counted, percent, plain_number
+from journeyman.wording import counted, listed, percent, plain_number
 
 LINES = (
     "Dashed: delta, the chance that is acceptable, and epsilon, the regret that is too much. "
     f"Regrets below {figures.SMALLEST:g} are drawn at {figures.SMALLEST:g}."
 )
-MAX_UNSURE = 12
+MAX_UNSURE, FEW_PARAMETERS = 12, 3
+ALL_SAMPLES = (
+    "These numbers are there to compare steps with each other. They count all samples, also those that the policy was "
+    "chosen on, which makes them look a little better than they are; what holds now is what the certificate says."
+)
 
 
 def column_table(caption: str, columns: Mapping[str, Iterable[object]], words: Container[str] = ()) -> Markup:
@@ -47,7 +65,7 @@ def asked_section(summary: LearningSummary) -> Markup:
         else paragraph("Nothing yet."),
         *(paragraph(note) for note in notes),
         picture(
-            lambda: figures.score_map_figure(summary),
+            lambda: figures.FIGURES["scores"].draw_fn(summary),
             alt=f"Score of the next question in every state; the highest is state {best}.",
             caption=f"What the next question would be worth in each state. The best place to ask is {best}.",
         ),
@@ -60,8 +78,9 @@ def course_section(summary: LearningSummary) -> Markup:
         "course",
         "How the belief changed",
         paragraph(sentences.change_sentence(summary)),
+        paragraph(ALL_SAMPLES),
         picture(
-            lambda: figures.progress_figure({summary.settings.acquisition: summary}),
+            lambda: figures.FIGURES["progress"].draw_fn(summary),
             alt=f"Lines over the steps. {sentences.change_sentence(summary)}",
             caption=LINES,
         ),
@@ -105,10 +124,19 @@ def learned_section(summary: LearningSummary, truth: FloatArray | None = None) -
         ),
         parameter_table(summary, truth),
         expert_table(summary),
-        picture(
-            lambda: figures.reward_figure(summary),
-            alt="Posterior mean and standard deviation of the reward in every state; the table below has the numbers.",
-            caption="The reward of each state: posterior mean, and how unsure it is.",
+        element(
+            "div",
+            picture(
+                lambda: figures.FIGURES["reward"].draw_fn(summary),
+                alt="Posterior mean of the reward in every state; the table below has the numbers.",
+                caption="The reward of each state: posterior mean.",
+            ),
+            picture(
+                lambda: figures.FIGURES["uncertainty"].draw_fn(summary),
+                alt="Posterior standard deviation of the reward in every state; the table below has the numbers.",
+                caption="How unsure the reward of each state is: posterior standard deviation.",
+            ),
+            class_="" if is_stacked(summary.problem.mdp) else "sides",
         ),
         details(f"{level} intervals of every reward", reward_table(summary)),
     )
@@ -117,20 +145,24 @@ def learned_section(summary: LearningSummary, truth: FloatArray | None = None) -
 def parameter_table(summary: LearningSummary, truth: FloatArray | None) -> Markup:
     """Return the numbers of every parameter."""
     known = summary.parameters
+    order = np.arange(len(known.names))
+    if len(order) > MAX_ROWS:
+        order = np.argsort(known.remaining, kind="stable")
     columns: dict[str, Iterable[object]] = {
-        "parameter": known.names,
-        "mean": map(plain_number, known.mean),
-        "sd": map(plain_number, known.std),
-        f"{100 * known.level:.0f} % interval": map(interval, known.intervals),
-        "of the prior's sd left": map(percent, known.remaining),
-        "of what is at stake": [percent(value, 3) for value in known.shares],
-        "its interval": [f"{percent(low, 3)} to {percent(high, 3)}" for low, high in known.share_intervals],
+        "parameter": [known.names[i] for i in order.tolist()],
+        "mean": map(plain_number, known.mean[order]),
+        "sd": map(plain_number, known.std[order]),
+        f"{100 * known.level:.0f} % interval": map(interval, known.intervals[order]),
+        "of the prior's sd left": map(percent, known.remaining[order]),
+        "of what is at stake": [percent(value, 3) for value in known.shares[order]],
+        "its interval": [f"{percent(low, 3)} to {percent(high, 3)}" for low, high in known.share_intervals[order]],
     }
     if truth is not None:
-        columns["truth"] = map(plain_number, truth)
+        columns["truth"] = map(plain_number, truth[order])
     caption = (
-        "Parameters of the reward. At stake is what the best policy gains, in all, over doing anything at random; in "
-        "these units rewards can be compared, whatever the beta of the expert."
+        f"Parameters of the reward{', best known first' if len(order) > MAX_ROWS else ''}. At stake is what the best "
+        "policy gains, in all, over doing anything at random; in these units rewards can be compared, whatever the "
+        "beta of the expert."
     )
     return column_table(caption, columns, words=("parameter",))
 
@@ -173,7 +205,7 @@ def interval(bounds: FloatArray | tuple[float, float]) -> str:
 
 def limits_section(summary: LearningSummary) -> Markup:
     """Return what cannot be known, and what is not known yet, and why."""
-    rows = [(name, percent(share), reason) for name, share, reason in sentences.open_parameters(summary)]
+    groups = sentences.open_groups(summary)
     num_unseen = int(summary.identifiability.unseen.sum())
     return section(
         "limits",
@@ -181,19 +213,39 @@ def limits_section(summary: LearningSummary) -> Markup:
         element("h3", "What no demonstrations can tell"),
         bullets(sentences.limits(summary)),
         element("h3", "What these answers do not tell yet"),
-        folded_table(
-            ("parameter", "of the prior's sd left", "why"),
-            rows,
-            "Parameters that are nearly as unsure as before: more than 90 % of the prior's standard deviation is left.",
-            numeric=(1,),
-        )
-        if rows
+        hardly_learned(groups, len(summary.parameters.names))
+        if groups
         else paragraph("Every parameter is surer than before: less than 90 % of its prior standard deviation is left."),
         paragraph(
             f"In {num_unseen} of {len(summary.certainty.states)} states with a choice, no answer has shown what the "
             "expert does. That is not a problem in itself: answers elsewhere may tell enough about them."
         ),
     )
+
+
+def hardly_learned(groups: Mapping[str, Sequence[tuple[str, float]]], num_parameters: int) -> Markup:
+    """Return the parameters that are nearly as unsure as before, by the reason, each said once."""
+    num_open = sum(map(len, groups.values()))
+    parts = [
+        paragraph(
+            f"{num_open} of {counted(num_parameters, 'parameter')} {'is' if num_open == 1 else 'are'} hardly learned: "
+            "more than 90 % of the prior's standard deviation is left."
+        )
+    ]
+    for reason, members in groups.items():
+        if len(members) <= FEW_PARAMETERS:
+            names = listed([f"{name} ({percent(left)} left)" for name, left in members])
+            parts.append(paragraph(f"{names}: {reason}."))
+            continue
+        columns: dict[str, Iterable[object]] = {
+            "parameter": [name for name, _ in members],
+            "of the prior's sd left": [percent(left) for _, left in members],
+        }
+        caption = "The least known first."
+        parts.append(
+            details(f"{len(members)} parameters: {reason}", column_table(caption, columns, words=("parameter",)))
+        )
+    return join(*parts)
 
 
 def actions_section(summary: LearningSummary) -> Markup:
@@ -216,7 +268,7 @@ def actions_section(summary: LearningSummary) -> Markup:
         "What to do: the apprentice's policy",
         paragraph(sentences.certainty_sentence(summary)),
         picture(
-            lambda: figures.apprentice_figure(summary),
+            lambda: figures.FIGURES["policy"].draw_fn(summary),
             alt="The apprentice's action in every state and the chance that it is optimal; the table has the numbers.",
             caption="What the apprentice does, and the chance that this is optimal. Equally good actions all count as "
             "optimal.",

@@ -6,12 +6,12 @@ from typing import Any
 
 from journeyman.apprentice import Certificate
 from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence, number_sentences
-from journeyman.apprentice.epsilon import epsilon_words
+from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.criticism.check import ALARM, number_words
 from journeyman.report.drawing.marks import describe_initial
 from journeyman.report.html import Markup, bullets, definitions, details, element, join, paragraph, picture, section
 from journeyman.report.learning import figures
-from journeyman.report.learning.sentences import shown_chance, shown_regret, verdict_sentences
+from journeyman.report.learning.sentences import verdict_sentences
 from journeyman.report.learning.summary import LearningSummary
 from journeyman.wording import nats, percent, plain_number
 
@@ -42,8 +42,7 @@ EVIDENCE_CAPTION = (
 
 def verdict_box(summary: LearningSummary) -> Markup:
     """Return the result in a box, coloured by it."""
-    certificate = summary.confirmation or summary.certificate
-    status = certificate.status
+    status = summary.verdict.status
     if summary.settings.goal == "reward":
         status = "holds" if summary.is_finished else "undecided"
         status = "doubtful" if summary.criticism.is_doubtful else status
@@ -51,16 +50,19 @@ def verdict_box(summary: LearningSummary) -> Markup:
 
 
 def tiles(summary: LearningSummary) -> Markup:
-    """Return the numbers that people look for first."""
-    last, epsilon = summary.course[-1], summary.settings.epsilon
+    """Return the numbers that people look for first; what is believed now is what the certificate says."""
+    certificate = summary.verdict
+    where = "the initial states" if certificate.scope == "initial" else "the worst state"
+    event = f"a regret of {epsilon_words(certificate.epsilon)} or more"
+    if certificate.scope != "initial":
+        event = f"a choice that could add up to {event}"
     facts = [
-        (str(summary.num_demonstrations), "demonstrations"),
+        (str(summary.num_demonstrations), f"demonstrations, {summary.num_decisions:,} actions in all"),
         (
-            shown_chance(last.failure_chance),
-            f"chance of a regret of {epsilon_words(epsilon)} or more (limit {percent(summary.settings.delta)}), "
-            "by all samples",
+            percent(certificate.p_hat, 3),
+            f"chance of {event}, at most {percent(certificate.upper_bound, 3)} (limit {percent(certificate.delta, 3)})",
         ),
-        (shown_regret(last.expected_regret, epsilon, 2), "expected regret, by all samples"),
+        (regret_words(certificate.mean_regret, certificate.epsilon), f"expected regret from {where}"),
         (
             f"{summary.identifiability.num_learned:.1f} of {len(summary.identifiability.spreads)}",
             "directions of the reward learned",
@@ -75,7 +77,7 @@ def tiles(summary: LearningSummary) -> Markup:
 
 def certificate_section(summary: LearningSummary) -> Markup:
     """Return the certificate, the confirmed one if there is one, with all that it assumes."""
-    parts = [certificate_markup(summary.confirmation or summary.certificate)]
+    parts = [certificate_markup(summary.verdict)]
     if summary.confirmation is not None:
         parts.insert(0, paragraph("From a fresh, longer computation with the same answers:"))
         parts.append(details("from the learner's own samples", certificate_markup(summary.certificate)))
@@ -109,7 +111,7 @@ def model_section(summary: LearningSummary) -> Markup:
     if found.num_answers:
         parts.append(
             picture(
-                lambda: figures.evidence_figure(found),
+                lambda: figures.FIGURES["evidence"].draw_fn(summary),
                 alt=f"Evidence against the model over the answers; at the end {number_words(found.log_evidence)}.",
                 caption=EVIDENCE_CAPTION,
             )

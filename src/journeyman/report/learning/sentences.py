@@ -21,7 +21,7 @@ SAMPLES_PER_DIRECTION = 20
 
 def verdict_sentences(summary: LearningSummary) -> tuple[str, ...]:
     """Return the result in one to three sentences, the first of them the headline."""
-    certificate = summary.confirmation or summary.certificate
+    certificate = summary.verdict
     if summary.settings.goal == "reward":
         if summary.criticism.is_doubtful:
             return "THE MODEL IS DOUBTFUL: the answers do not fit what it assumes.", *summary.criticism.reasons
@@ -36,6 +36,14 @@ def verdict_sentences(summary: LearningSummary) -> tuple[str, ...]:
     elif summary.certificate.holds_if_model_is_right:
         sentences.append("The current samples say yes, but a fresh and longer computation does not: keep asking.")
     return tuple(sentences)
+
+
+def demonstrations_words(summary: LearningSummary) -> str:
+    """Return how much was demonstrated: "4 demonstrations with 3,150 actions"."""
+    words = counted(summary.num_demonstrations, "demonstration")
+    if summary.num_decisions == summary.num_demonstrations:
+        return words if summary.num_demonstrations < 2 else f"{words} of one action each"
+    return f"{words} with {summary.num_decisions:,} actions"
 
 
 def goal_sentence(summary: LearningSummary) -> str:
@@ -172,6 +180,14 @@ def open_parameters(summary: LearningSummary) -> tuple[tuple[str, float, str], .
     )
 
 
+def open_groups(summary: LearningSummary) -> dict[str, list[tuple[str, float]]]:
+    """Return the parameters hardly learned so far, with what is left of their prior, by the reason; most first."""
+    groups: dict[str, list[tuple[str, float]]] = {}
+    for name, left, reason in open_parameters(summary):
+        groups.setdefault(reason, []).append((name, left))
+    return dict(sorted(groups.items(), key=lambda item: -len(item[1])))
+
+
 def certainty_sentence(summary: LearningSummary) -> str:
     """Return in how many states the best action is sure."""
     chances = summary.certainty.chances
@@ -200,4 +216,4 @@ def change_sentence(summary: LearningSummary) -> str:
         parts.append(f"expected regret from {regrets[0]} to {regrets[1]}")
     if first.entropy is not None and last.entropy is not None:
         parts.append(f"entropy by {last.entropy - first.entropy:+.2f} nats")
-    return f"With {counted(last.num_demonstrations, 'demonstration')}, {', '.join(parts)}."
+    return f"With {demonstrations_words(summary)}, by all samples: {', '.join(parts)}."

@@ -39,8 +39,8 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class LearningSummary:
-    """All that a report says about a learner.
+class BeliefSummary:
+    """What a learner asked and believes now, without what it takes long to find out: all that most figures show.
 
     Parameters
     ----------
@@ -48,27 +48,14 @@ class LearningSummary:
         Of the study or the world.
     asked
         Every query that was ever asked, in order.
-    num_attached
-        Demonstrations that count without having been asked for.
     course
         How the belief changed: the learner's history, which begins before any answer.
     true_regrets
         Of the apprentice after each step of the course, where the truth is known; else empty.
-    forecast
-        How many more answers it may take, if somebody asked for it: it takes a while.
     scores
         What the next question would be worth in each state; None if no state may be asked about.
     apprentice
         `[S]` the policy that is handed out.
-    certificate
-        On the learner's own samples.
-    confirmation
-        On a fresh, longer posterior, where the certificate holds (if the model is right) and a policy is the goal; else
-        None.
-    criticism
-        What speaks against the model: in full where the certificate would hold, else quick.
-    is_finished
-        Whether the learner says that its goal is reached.
     warnings
         What is doubtful, each once.
     """
@@ -78,65 +65,104 @@ class LearningSummary:
     settings: LearnerSettings
     posterior: Posterior
     asked: tuple[Asked, ...]
-    num_attached: int
-    num_undone: int
     course: tuple[StepRecord, ...]
     true_regrets: tuple[float, ...]
-    forecast: Forecast | None
     scores: Scores | None
     apprentice: IntArray
+    parameters: ParameterKnowledge
+    certainty: ActionCertainty
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LearningSummary(BeliefSummary):
+    """All that a report says about a learner.
+
+    Parameters
+    ----------
+    num_decisions
+        Actions in all demonstrations that count.
+    num_attached
+        Demonstrations that count without having been asked for.
+    forecast
+        How many more answers it may take, if somebody asked for it: it takes a while.
+    certificate
+        On the learner's own samples.
+    confirmation
+        On a fresh, longer posterior, where the certificate holds (if the model is right) and a policy is the goal; else
+        None.
+    criticism
+        What speaks against the model: in full where the certificate would hold, else quick.
+    is_finished
+        Whether the learner says that its goal is reached.
+    """
+
+    num_decisions: int
+    num_attached: int
+    num_undone: int
+    forecast: Forecast | None
     certificate: Certificate
     confirmation: Certificate | None
     criticism: Criticism
     is_finished: bool
-    parameters: ParameterKnowledge
     expert: tuple[ExpertKnowledge, ...]
     rewards: RewardIntervals
-    certainty: ActionCertainty
     identifiability: Identifiability
     seconds: float
-    warnings: tuple[str, ...]
 
     @property
     def num_demonstrations(self) -> int:
         """Answers that count."""
         return self.course[-1].num_demonstrations
 
+    @property
+    def verdict(self) -> Certificate:
+        """The certificate that counts, and from which every number about the present comes: confirmed, if it was."""
+        return self.confirmation or self.certificate
+
+
+def summarise_belief(learner: Learner, name: str, *, true_regrets: Sequence[float] = ()) -> BeliefSummary:
+    """Collect what a learner asked and believes; `name` is that of the study or the world, for titles."""
+    posterior, apprentice = learner.posterior(), learner.apprentice()
+    scores, doubts = _scores(learner)
+    return BeliefSummary(
+        name=name,
+        problem=learner.problem,
+        settings=learner.settings,
+        posterior=posterior,
+        asked=_asked(learner),
+        course=learner.history(),
+        true_regrets=tuple(true_regrets),
+        scores=scores,
+        apprentice=apprentice,
+        parameters=parameter_knowledge(posterior),
+        certainty=action_certainty(posterior, apprentice),
+        warnings=tuple(dict.fromkeys([*posterior.warnings, *doubts])),
+    )
+
 
 def summarise_learning(
     learner: Learner, name: str, *, true_regrets: Sequence[float] = (), forecast: Forecast | None = None
 ) -> LearningSummary:
     """Collect what there is to say about a learner; `name` is that of the study or the world, for titles."""
-    posterior, settings, course = learner.posterior(), learner.settings, learner.history()
-    apprentice, is_finished = learner.apprentice(), learner.is_finished()
-    certificate = learner.certificate()
+    is_finished, certificate = learner.is_finished(), learner.certificate()
+    belief = summarise_belief(learner, name, true_regrets=true_regrets)
+    posterior, settings, course = belief.posterior, belief.settings, belief.course
     is_confirmed = settings.goal == "policy" and certificate.holds_if_model_is_right
-    criticism = certificate.criticism or learner.criticism(is_full=False)
-    scores, doubts = _scores(learner)
     return LearningSummary(
-        name=name,
-        problem=learner.problem,
-        settings=settings,
-        posterior=posterior,
-        asked=_asked(learner),
+        **vars(belief),
+        num_decisions=sum(map(len, learner.demonstrations)),
         num_attached=sum(isinstance(answer, str) for answer in learner.answers),
         num_undone=sum(step.name == "undo" for step in course),
-        course=course,
-        true_regrets=tuple(true_regrets),
         forecast=forecast,
-        scores=scores,
-        apprentice=apprentice,
         certificate=certificate,
         confirmation=learner.confirmation() if is_confirmed else None,
-        criticism=criticism,
+        criticism=certificate.criticism or learner.criticism(is_full=False),
         is_finished=is_finished,
-        parameters=parameter_knowledge(posterior),
         expert=expert_knowledge(posterior),
         rewards=reward_intervals(posterior),
-        certainty=action_certainty(posterior, apprentice),
         identifiability=identifiability(posterior, kind=settings.kind),
         seconds=sum(step.posterior_seconds + (step.acquisition_seconds or 0.0) for step in course),
-        warnings=tuple(dict.fromkeys([*posterior.warnings, *doubts])),
     )
 
 
@@ -162,9 +188,13 @@ def _asked(learner: Learner) -> tuple[Asked, ...]:
 
 
 def reason_of(query: Query, ask: Any, acquisition: Acquisition) -> str:
-    """Say why a query was chosen, given the payload of its ask event and the function that rated it."""
+    """Say why a query was chosen, given the payload of its ask event and the function that was to rate it.
+
+    A function may hand over to another, so that the unit is that of the scores themselves; where version 0.1 did not
+    write it down, the score has none.
+    """
     together: Sequence[Any] = ask["queries"]
-    median, unit = ask["scores"].get("median"), ask["scores"].get("unit", acquisition.unit)
+    median, unit = ask["scores"].get("median"), ask["scores"].get("unit", "")
     if acquisition.is_by_chance:
         return "chosen by chance"
     amount = f"{plain_number(query.score)} {'of reward' if unit == 'reward' else unit}".rstrip()

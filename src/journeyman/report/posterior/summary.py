@@ -200,7 +200,7 @@ def parameter_table(summary: PosteriorSummary) -> RenderableType:
     for i in order.tolist():
         low, high = known.intervals[i]
         table.add_row(
-            Text(model.parameter_name(i)),
+            Text(known.names[i]),
             f"{known.mean[i]:.2f}",
             f"{known.std[i]:.2f}",
             f"{low:.2f} to {high:.2f}",

@@ -1,4 +1,4 @@
-"""Where methods ask: a map of the world per method, or bars where the world has no grid."""
+"""Where methods ask: a map of the world per method, or bars where the world cannot be drawn."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,8 @@ from journeyman.experiment.statistics.table import with_methods
 from journeyman.extras import require
 from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing.cells import add_legend, draw_bars, draw_cells, new_figure, plain
+from journeyman.report.drawing.graphs import draw_nodes
+from journeyman.report.drawing.layouts import drawing_kind, layout_of
 from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data, wrapped_title
 from journeyman.types import FloatArray
 from journeyman.worlds import World, make_world
@@ -47,9 +49,9 @@ def query_map_figure(
     asked = "query" if num_asked == 1 else f"{num_asked} queries"
     where = f"seed {seeds[0]}" if len(seeds) == 1 else f"average of {len(seeds)} seeds"
     title = f"{shown.title}: where the first {asked} were put, {where}"
-    if mdp.grid is None:
+    if drawing_kind(mdp) == "bars":
         return _bars_figure(shown, mdp, counts, title)
-    return _grid_figure(shown, world, counts, title)
+    return _map_figure(shown, world, counts, title)
 
 
 def world_of(table: "DataFrame", seed: int) -> World:
@@ -93,20 +95,22 @@ def _mean_counts(table: "DataFrame", mdp: FiniteMDP, first: int | None) -> Float
     return counts_per_state(table, mdp.num_states, first=first) / float(num_cells)
 
 
-def _grid_figure(shown: FigureData, world: World, counts: dict[str, FloatArray], title: str) -> "Figure":
+def _map_figure(shown: FigureData, world: World, counts: dict[str, FloatArray], title: str) -> "Figure":
     """Draw a small map per method, with one scale of colours for all."""
     mdp = world.problem.mdp
-    grid = mdp.grid
-    assert grid is not None
+    columns, rows = layout_of(mdp).extent if mdp.grid is None else (mdp.grid.num_columns, mdp.grid.num_rows)
     num_rows = -(-len(counts) // (4 if len(counts) <= 8 else 5))
     num_columns = -(-len(counts) // num_rows)
-    height = PANEL_WIDTH * grid.num_rows / grid.num_columns
+    height = PANEL_WIDTH * rows / columns
     figure = new_figure(PANEL_WIDTH * num_columns + 1.0, (height + 0.35) * num_rows + 0.8, "compressed")
     axes = figure.subplots(num_rows, num_columns, squeeze=False)
     scale = _colour_scale(list(counts.values()))
     for ax, method in zip(axes.flat, shown.methods, strict=False):
         values = np.where(world.problem.queryable, counts[method], np.nan)
-        draw_cells(ax, mdp, grid, values, scale, is_signed=False, optimal=None)
+        if mdp.grid is None:
+            draw_nodes(ax, mdp, values, scale, is_signed=False, optimal=None, has_names=False)
+        else:
+            draw_cells(ax, mdp, mdp.grid, values, scale, is_signed=False, optimal=None)
         for text in ax.texts:
             text.set_visible(text.get_text() not in ("?", "0"))
             text.set_fontsize(min(FONT_SIZE, float(text.get_fontsize())))
