@@ -1,0 +1,197 @@
+"""Where an expert sits: a terminal that is drawn anew for every question, or lines that go in and out of a pipe.
+
+Both show a screen and read what the person wants: one key, or one line. What a key means is in `Choices`.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rich.console import Console, Group
+from rich.text import Text
+
+from journeyman.errors import InputError
+
+if TYPE_CHECKING:
+    from journeyman.mdp import FiniteMDP
+
+ARROWS = {(-1, 0): "↑", (1, 0): "↓", (0, -1): "←", (0, 1): "→"}
+COMMANDS = {
+    "u": "undo", "s": "skip", "x": "cannot", "e": "end", "q": "quit", "?": "help", ":": "name", "h": "help"
+}  # fmt: skip
+LETTERS = "abcdfgijklmnoprtvwyz"  # those that are no commands
+MAX_DIGITS = 10
+LINES_OF_A_PAGE = 40  # for pictures in a pipe, where nothing is too high
+
+DrawFn = Callable[[int, int], Sequence[Text]]  # lines of a screen of some width and height
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What can be chosen now: a key and a name for each option.
+
+    keys: what may be pressed for it; shown: the best of these; names: what may be typed.
+    """
+
+    keys: dict[str, int]
+    shown: dict[int, str]
+    names: dict[str, int]
+
+    @classmethod
+    def of_actions(cls, mdp: "FiniteMDP", state: int, *, has_arrows: bool) -> "Choices":
+        """Return a key for each action that is available in a state.
+
+        Its number where that is one digit, so that it means what it means everywhere; else a letter. Arrow keys too,
+        where an action moves one cell on a grid.
+        """
+        available = [action for action in range(mdp.num_actions) if mdp.available[state, action]]
+        if mdp.num_actions <= MAX_DIGITS and not mdp.action_names.are_numbers:
+            shown = {action: str(action) for action in available}
+        else:
+            shown = dict(zip(available, LETTERS, strict=False))
+        keys = {key: action for action, key in shown.items()}
+        if mdp.grid is not None and mdp.grid.moves is not None:
+            moves = [tuple(move) for move in mdp.grid.moves.tolist()]
+            for move, arrow in ARROWS.items():
+                fitting = [action for action in available if moves[action] == move]
+                if len(fitting) == 1:
+                    keys[arrow] = fitting[0]
+                    if has_arrows:
+                        shown[fitting[0]] = arrow
+        return cls(keys, shown, {mdp.action_name(action): action for action in available})
+
+    @classmethod
+    def of_words(cls, words: Sequence[str]) -> "Choices":
+        """Return a number, from 1, or a letter as key for each of some words."""
+        marks = ([str(number) for number in range(1, 10)] + list(LETTERS))[: len(words)]
+        shown = dict(enumerate(marks))
+        return cls({key: index for index, key in shown.items()}, shown, {word: i for i, word in enumerate(words)})
+
+
+class Desk(Protocol):
+    """Shows screens, and reads what somebody wants."""
+
+    console: Console
+    has_arrows: bool
+
+    def show(self, draw_fn: DrawFn) -> None:
+        """Show a screen."""
+
+    def again(self) -> None:
+        """Show the screen again, since something on it has changed; from any thread."""
+
+    def read(self) -> str | None:
+        """Wait for a key or a line; None: nobody is there any more."""
+
+    def read_name(self, prompt: str) -> str:
+        """Wait for a line."""
+
+
+class TerminalDesk:
+    """A terminal: every screen replaces the last one, and one key is enough. Use it as a context manager."""
+
+    def __init__(self, console: Console) -> None:
+        self.console, self.has_arrows = console, not console.options.ascii_only
+        self._draw_fn: DrawFn = lambda width, height: []
+        self._lock, self._stack = RLock(), ExitStack()
+        self._screen: Any = None
+
+    def __enter__(self) -> "TerminalDesk":
+        self._screen = self._stack.enter_context(self.console.screen(hide_cursor=True))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._screen = None
+            self._stack.close()
+
+    def show(self, draw_fn: DrawFn) -> None:
+        """Show a screen."""
+        with self._lock:
+            self._draw_fn = draw_fn
+            self.again()
+
+    def again(self) -> None:
+        """Draw the screen again, in the size that the terminal has now."""
+        with self._lock:
+            if self._screen is not None:
+                width, height = self.console.size
+                self._screen.update(Group(*self._draw_fn(width, height)))
+
+    def read(self) -> str | None:
+        """Wait for a key. What was pressed before the screen was there does not count."""
+        import readchar
+
+        arrows = {readchar.key.UP: "↑", readchar.key.DOWN: "↓", readchar.key.LEFT: "←", readchar.key.RIGHT: "→"}
+        arrows |= {"\x1bOA": "↑", "\x1bOB": "↓", "\x1bOD": "←", "\x1bOC": "→"}  # in the mode for applications
+        pressed = readchar.readkey()
+        if pressed in ("", "\x04"):
+            return None
+        if pressed in arrows:
+            return arrows[pressed]
+        return pressed[1:] if pressed.startswith("\x1b") and len(pressed) == 2 else pressed
+
+    def read_name(self, prompt: str) -> str:
+        """Wait for a line, below the screen."""
+        self.console.show_cursor(True)
+        try:
+            return self.console.input(Text(prompt)).strip()
+        except EOFError:
+            return ""
+        finally:
+            self.console.show_cursor(False)
+
+
+class LineDesk:
+    """Lines in and out: for scripts, screen readers and tests."""
+
+    def __init__(self, console: Console) -> None:
+        self.console, self.has_arrows = console, False
+
+    def __enter__(self) -> "LineDesk":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def show(self, draw_fn: DrawFn) -> None:
+        """Print a screen below the last one."""
+        for line in draw_fn(self.console.width, LINES_OF_A_PAGE):
+            self.console.print(line, soft_wrap=True)
+        self.console.print()
+
+    def again(self) -> None:
+        """Do nothing: what has changed is said with the next question."""
+
+    def read(self) -> str | None:
+        """Wait for a line that is not empty."""
+        while line := sys.stdin.readline():
+            if line.strip():
+                return line.strip()
+        return None
+
+    def read_name(self, prompt: str) -> str:
+        """Wait for a line."""
+        return self.read() or ""
+
+
+def understood(text: str, choices: Choices, names_fn: Callable[[str], int]) -> int | str:
+    """Return which option a key or a line means, or which command.
+
+    What is shown as a key comes first, then names, then commands by key or word, then whatever `names_fn` knows.
+    """
+    if text in choices.keys:
+        return choices.keys[text]
+    if text in choices.names:
+        return choices.names[text]
+    if text in COMMANDS:
+        return COMMANDS[text]
+    if text.lower() in COMMANDS.values():
+        return text.lower()
+    option = names_fn(text)
+    if option not in choices.names.values():
+        raise InputError(f"what is done must be possible here, got {text!r}. Choose {' or '.join(choices.names)}.")
+    return option
