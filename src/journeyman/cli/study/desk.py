@@ -1,19 +1,33 @@
 """Where an expert sits: a terminal that is drawn anew for every question, or lines that go in and out of a pipe.
 
 Both show a screen and read what the person wants: one key, or one line. What a key means is in `Choices`.
+
+Keys are read with what Python brings for each system. Libraries for that (readchar 4.2) let the terminal echo what is
+pressed while a question is being chosen, and lose the rest of an arrow key that arrives in parts over a slow line.
 """
 
+import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from select import select
 from threading import RLock
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console, Group
 from rich.text import Text
 
 from journeyman.errors import InputError
+
+termios: ModuleType | None = None
+msvcrt: Any = None
+with suppress(ImportError):
+    import termios
+with suppress(ImportError):
+    import msvcrt
 
 if TYPE_CHECKING:
     from journeyman.mdp import FiniteMDP
@@ -23,6 +37,9 @@ COMMANDS = {
     "u": "undo", "s": "skip", "x": "cannot", "e": "end", "q": "quit", "?": "help", ":": "name", "h": "help"
 }  # fmt: skip
 LETTERS = "abcdfgijklmnoprtvwyz"  # those that are no commands
+TERMINAL_ARROWS = {b"A": "↑", b"B": "↓", b"C": "→", b"D": "←"}
+WINDOWS_ARROWS = {"H": "↑", "P": "↓", "M": "→", "K": "←"}
+END_OF_INPUT, ESCAPE_SECONDS = "\x04", 0.1  # Ctrl-D; what belongs to one key arrives within that time
 MAX_DIGITS = 10
 LINES_OF_A_PAGE = 40  # for pictures in a pipe, where nothing is too high
 
@@ -71,6 +88,73 @@ class Choices:
         return cls({key: index for index, key in shown.items()}, shown, {word: i for i, word in enumerate(words)})
 
 
+class Keys:
+    """The keys of a terminal, one at a time and without echo, from `open` to `close`."""
+
+    def __init__(self) -> None:
+        self._before: Any = None
+
+    def open(self) -> None:
+        """Let keys come through at once, unseen; Ctrl-C stays what it is."""
+        if termios is not None:
+            import tty
+
+            self._before = termios.tcgetattr(sys.stdin.fileno())
+            tty.setcbreak(sys.stdin.fileno())
+
+    def close(self) -> None:
+        """Give the terminal back as it was."""
+        if termios is not None and self._before is not None:
+            termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._before)
+            self._before = None
+
+    def forget(self) -> None:
+        """Forget what was pressed so far."""
+        if termios is not None:
+            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+        elif msvcrt is not None:
+            while msvcrt.kbhit():
+                msvcrt.getwch()
+
+    def read(self) -> str | None:
+        """Wait for a key: a character, an arrow of `ARROWS`, "" for any other; None at the end of the input."""
+        key = self._read_here() if termios is not None else self._read_on_windows()
+        return None if key == END_OF_INPUT else key
+
+    def _read_on_windows(self) -> str:
+        key = str(msvcrt.getwch())
+        if key == "\x03":
+            raise KeyboardInterrupt
+        return WINDOWS_ARROWS.get(str(msvcrt.getwch()), "") if key in "\x00\xe0" else key
+
+    def _read_here(self) -> str:
+        first = self._byte()
+        if first == b"":
+            return END_OF_INPUT
+        if first == b"\x1b":
+            found = b""
+            while self._has_more() and (byte := self._byte()):
+                found += byte
+                if found[:1] not in b"[O" or (len(found) > 1 and byte not in b"0123456789;"):
+                    break
+            is_arrow = found[:1] in (b"[", b"O") and found[-1:] in TERMINAL_ARROWS
+            return TERMINAL_ARROWS[found[-1:]] if is_arrow else ""
+        count = sum(first[0] >= bound for bound in (0xC0, 0xE0, 0xF0))  # bytes that follow in UTF-8
+        rest = b"".join(self._byte() for _ in range(count))
+        return (first + rest).decode("utf-8", "replace")
+
+    @staticmethod
+    def _byte() -> bytes:
+        try:
+            return os.read(sys.stdin.fileno(), 1)
+        except OSError:  # the terminal is gone
+            return b""
+
+    @staticmethod
+    def _has_more() -> bool:
+        return bool(select([sys.stdin.fileno()], [], [], ESCAPE_SECONDS)[0])
+
+
 class Desk(Protocol):
     """Shows screens, and reads what somebody wants."""
 
@@ -96,11 +180,16 @@ class TerminalDesk:
     def __init__(self, console: Console) -> None:
         self.console, self.has_arrows = console, not console.options.ascii_only
         self._draw_fn: DrawFn = lambda width, height: []
-        self._lock, self._stack = RLock(), ExitStack()
+        self._lock, self._stack, self._keys = RLock(), ExitStack(), Keys()
         self._screen: Any = None
 
     def __enter__(self) -> "TerminalDesk":
+        self._keys.open()
+        self._stack.callback(self._keys.close)
         self._screen = self._stack.enter_context(self.console.screen(hide_cursor=True))
+        if hasattr(signal, "SIGWINCH"):  # the window has another size
+            before = signal.signal(signal.SIGWINCH, lambda *_: self.again())
+            self._stack.callback(signal.signal, signal.SIGWINCH, before)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -109,9 +198,10 @@ class TerminalDesk:
             self._stack.close()
 
     def show(self, draw_fn: DrawFn) -> None:
-        """Show a screen."""
+        """Show a screen. What was pressed before nobody could mean for it, and does not count."""
         with self._lock:
             self._draw_fn = draw_fn
+            self._keys.forget()
             self.again()
 
     def again(self) -> None:
@@ -122,26 +212,19 @@ class TerminalDesk:
                 self._screen.update(Group(*self._draw_fn(width, height)))
 
     def read(self) -> str | None:
-        """Wait for a key. What was pressed before the screen was there does not count."""
-        import readchar
-
-        arrows = {readchar.key.UP: "↑", readchar.key.DOWN: "↓", readchar.key.LEFT: "←", readchar.key.RIGHT: "→"}
-        arrows |= {"\x1bOA": "↑", "\x1bOB": "↓", "\x1bOD": "←", "\x1bOC": "→"}  # in the mode for applications
-        pressed = readchar.readkey()
-        if pressed in ("", "\x04"):
-            return None
-        if pressed in arrows:
-            return arrows[pressed]
-        return pressed[1:] if pressed.startswith("\x1b") and len(pressed) == 2 else pressed
+        """Wait for a key; None at the end of the input."""
+        return self._keys.read()
 
     def read_name(self, prompt: str) -> str:
         """Wait for a line, below the screen."""
         self.console.show_cursor(True)
+        self._keys.close()
         try:
             return self.console.input(Text(prompt)).strip()
         except EOFError:
             return ""
         finally:
+            self._keys.open()
             self.console.show_cursor(False)
 
 

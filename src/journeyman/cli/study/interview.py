@@ -15,7 +15,7 @@ import typer
 
 from journeyman.cli import options as opt
 from journeyman.cli.study.options import StudyFile, app
-from journeyman.errors import InputError
+from journeyman.errors import InputError, JourneymanError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 BACK_AFTER = 3  # answers after which a question that was skipped comes back
 PATIENCE = 10.0  # seconds that a certificate may draw, on the clock
+MIN_PICTURE = 9  # lines that are worth leaving out gaps for
 BAR = 20  # characters of the bar that shows how sure the learner is
 HELP = """\
 You see one situation at a time. Press the key of what you would do there: the
@@ -74,6 +75,7 @@ def interview(
     answers from a file: [bold]journeyman study interview my.study < answers.txt[/].
     """
     from rich.console import Console
+    from rich.text import Text
 
     from journeyman.cli.study.desk import LineDesk, TerminalDesk
     from journeyman.cli.warmup import compile_at_first_use
@@ -81,15 +83,18 @@ def interview(
     from journeyman.threads import one_thread
 
     console = Console(highlight=False)
-    is_terminal = sys.stdin.isatty() and console.is_terminal and not lines
+    is_terminal = sys.stdin.isatty() and console.is_terminal and not console.is_dumb_terminal and not lines
+    session = None
     # Many small systems are solved for each question: linear algebra on several threads would make these wait.
     with one_thread(), Study.open(file, num_threads=threads, max_seconds=PATIENCE) as study:
-        compile_at_first_use()
-        with TerminalDesk(console) if is_terminal else LineDesk(console) as desk:
+        with TerminalDesk(console) if is_terminal else LineDesk(console) as desk, suppress(KeyboardInterrupt):
+            if is_terminal:
+                desk.show(lambda width, height: [Text("One moment: the first question is being chosen.")])
+            compile_at_first_use()
             session = Interview(study, desk, by, simulates_moves=simulate_moves)
-            with suppress(KeyboardInterrupt):
-                session.run()
-        session.say_goodbye(console)
+            session.run()
+        if session is not None:
+            session.say_goodbye(console)
 
 
 @dataclass(frozen=True)
@@ -115,8 +120,12 @@ class Watch:
 
         settings, count = self.study.settings, len(self.study.answers)
         is_likely = settings.goal == "reward" or (chance is not None and chance <= settings.delta)
-        if self._ahead is not None and not self._ahead.is_ready:
-            return
+        if self._ahead is not None:
+            if not self._ahead.is_ready:
+                return
+            with suppress(JourneymanError):  # `study certify` says what is wrong; a bug is raised here
+                self._ahead.value(1)
+            self._ahead = None
         if is_likely and count != self._num_seen:
             self._num_seen = count
             self._ahead = Ahead(self._looking(count))
@@ -193,6 +202,8 @@ class Interview:
         from journeyman.wording import counted
 
         total, name = len(self.study.answers), self.study.path
+        if self.notice and not self.notice.startswith("Kept"):
+            console.print(self.notice, soft_wrap=True, markup=False)
         console.print(f"Kept {counted(self.num_given, 'answer')}; the study has {total} now.", soft_wrap=True)
         if self.watch.verdict is not None and self.watch.verdict.is_enough:
             console.print(f"{self.watch.verdict.words.split('. ')[0]}.", soft_wrap=True)
@@ -209,7 +220,11 @@ class Interview:
             query for query in self.study.pending if self.skipped.get(query.id, self.num_given) <= self.num_given
         ]
         if not waiting:
-            waiting = [self.study.ask()]
+            try:
+                waiting = [self.study.ask()]
+            except InputError as error:  # no place is left to ask about
+                self.notice = str(error)
+                return None
             self.chance = self.study.history()[-1].failure_chance
         elif self.chance is None and self.study.answers:
             self.chance = self.study.history()[-1].failure_chance
@@ -448,19 +463,19 @@ class Screen:
 
         session, console = self.session, self.session.desk.console
         who = f"   by {session.by}" if session.by else ""
-        title = Text(f"Question {self.query.id}   {session.study.path.name}{who}", style=FAINT)
-        below = [
-            Text(""),
-            *Text(self.question, style="bold").wrap(console, width),
-            Text(""),
-            *self._keys(width),
-            Text(""),
-            *self._commands(width),
-            *self._progress(width),
-        ]
-        room = height - len(below) - 2
-        picture = draw_situation(console, self.situation, width, max(3, room))
-        return [title, Text(""), *picture[: max(3, room)], *below]
+        title: Text | None = Text(f"Question {self.query.id}   {session.study.path.name}{who}", style=FAINT)
+        question = list(Text(self.question, style="bold").wrap(console, width))
+        keys, commands, progress = self._keys(width), self._commands(width), self._progress(width)
+        gap = [Text("")]
+        parts = [gap, question, gap, keys, gap, commands, gap, progress]
+        num_below = sum(len(part) for part in parts)
+        if height < num_below + MIN_PICTURE + 2:  # every line counts: without gaps, without what `?` says as well
+            parts, title = [question, keys, progress], None
+            num_below = sum(len(part) for part in parts)
+        room = height - num_below - (0 if title is None else 2)
+        picture = draw_situation(console, self.situation, width, room)[:room] if room >= 3 else []
+        head = [] if title is None else [title, Text("")]
+        return [*head, *picture, *(line for part in parts for line in part)]
 
     def _keys(self, width: int) -> list["Text"]:
         from rich.text import Text
@@ -515,7 +530,7 @@ class Screen:
             line.append(f"{epsilon_words(settings.epsilon)}, wanted {percent(goal)}")
         else:
             line.append(counted(count, "answer"))
-        lines = [Text(""), *line.wrap(session.desk.console, width)]
+        lines = list(line.wrap(session.desk.console, width))
         verdict = session.watch.verdict
         if verdict is not None and verdict.is_enough:
             lines += Text(verdict.words, style="bold green").wrap(session.desk.console, width)
