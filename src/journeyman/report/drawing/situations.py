@@ -83,14 +83,17 @@ def destination_words(mdp: FiniteMDP, state: int, action: int) -> str:
 
 
 def draw_situation(console: Console, situation: Situation, width: int, height: int) -> list[Text]:
-    """Return lines that show a situation, with a legend, in at most `width` characters and about `height` lines."""
-    pen = Pen.of(console)
-    mdp = situation.mdp
+    """Return at most `height` lines of at most `width` characters that show a situation, with a legend if it fits."""
+    pen, mdp = Pen.of(console), situation.mdp
+    lines = None
     if mdp.grid is not None:
-        return _grid_lines(pen, situation, mdp.grid, width, height)
-    if mdp.coordinates is not None and (lines := _map_lines(pen, situation, width, height)):
-        return lines
-    return _tree_lines(pen, situation, width, height)
+        lines = _grid_lines(pen, situation, mdp.grid, width, height)
+    elif mdp.coordinates is not None:
+        lines = _map_lines(pen, situation, width, height)
+    lines = (lines or _tree_lines(pen, situation, width, height))[:height]
+    for line in lines:
+        line.truncate(width)
+    return lines
 
 
 @dataclass(frozen=True)
@@ -205,7 +208,7 @@ def _marks(
         if height > 1:
             lines[middle - 1] = (word, None)
     else:
-        was = pen.text("·", "o") if state in situation.trail else ""
+        was = pen.text("•", "o") if state in situation.trail else ""
         lines[middle] = (was or word or ("" if pen.has_colour else "."), None)
     return lines
 
@@ -269,7 +272,7 @@ def _legend(pen: Pen, situation: Situation, grid: Grid, width: int, is_roomy: bo
     if situation.mdp.num_states < grid.num_rows * grid.num_columns:
         entries.append(Text.assemble((pen.text("░░░", "###"), WALL) if pen.has_colour else "###", " wall"))
     if situation.trail:
-        entries.append(Text.assemble(pen.text(" · ", " o "), " where you were"))
+        entries.append(Text.assemble(pen.text(" • ", " o "), " where you were"))
     return flowed(entries, width)
 
 
@@ -289,11 +292,10 @@ def flowed(entries: Sequence[Text], width: int, gap: str = "   ") -> list[Text]:
 
 def _map_lines(pen: Pen, situation: Situation, width: int, height: int) -> list[Text] | None:
     """Return a map of the states around, as far as they have room, or None if not even the nearest have."""
-    width = min(width, 2 * height + height // 2)  # characters are twice as high as wide, paper is a little wider
     for rings in (None, *range(MAX_RINGS, 0, -1)):
         near = _near(situation, rings)
         if (places := _places(situation, near, width, height - 2)) is not None:
-            return _drawn_map(pen, situation, near, places)
+            return _drawn_map(pen, situation, near, places, width)
     return None
 
 
@@ -333,7 +335,9 @@ def _places(situation: Situation, near: BoolArray, width: int, height: int) -> d
     return places
 
 
-def _drawn_map(pen: Pen, situation: Situation, near: BoolArray, places: Mapping[int, tuple[int, int]]) -> list[Text]:
+def _drawn_map(
+    pen: Pen, situation: Situation, near: BoolArray, places: Mapping[int, tuple[int, int]], width: int
+) -> list[Text]:
     mdp = situation.mdp
     num_lines, num_columns = (1 + max(place[axis] for place in places.values()) for axis in (0, 1))
     canvas: list[list[tuple[str, Style | None]]] = [[(" ", None)] * (num_columns + 6) for _ in range(num_lines)]
@@ -371,7 +375,7 @@ def _drawn_map(pen: Pen, situation: Situation, near: BoolArray, places: Mapping[
         entries.append(Text(f"{pen.text('■', '#')} it is over there"))
     if not near.all():
         entries.append(Text(f"{int(near.sum())} of {mdp.num_states} places are shown", style=FAINT))
-    return [*lines, Text(""), *flowed(entries, 10_000)]
+    return [*lines, Text(""), *flowed(entries, width)]
 
 
 def _stroke(pen: Pen, start: tuple[int, int], end: tuple[int, int]) -> Iterator[tuple[int, int, str]]:
