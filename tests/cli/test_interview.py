@@ -13,14 +13,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from cli.command import command
+from rich.console import Console
 
 from journeyman.cli.study.desk import Choices, LineDesk, understood
-from journeyman.cli.study.interview import Interview, Watch
+from journeyman.cli.study.interview import Interview, Screen, Watch
 from journeyman.errors import InputError
 from journeyman.experts import Boltzmann, LogNormal
-from journeyman.learner import ActiveLearner
+from journeyman.learner import ActiveLearner, Query
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
+from journeyman.report.drawing.situations import Situation
 from journeyman.rewards import Normal, PerState
 from journeyman.study import Study
 from journeyman.worlds import make_world
@@ -238,8 +240,6 @@ def certain_study(path):
 
 def test_a_certificate_that_holds_is_announced(tmp_path, monkeypatch, capsys):
     with certain_study(tmp_path / "a.study") as study:
-        from rich.console import Console
-
         session = Interview(study, LineDesk(Console(width=100)), None)
         monkeypatch.setattr(sys, "stdin", io.StringIO("0\n"))
         look, looks = session.watch.look, []
@@ -264,6 +264,20 @@ def test_nobody_looks_for_a_certificate_that_is_far_away(tmp_path):
         watch = Watch(study, lambda: None)
         watch.look(0.5)
         assert watch._ahead is None
+
+
+@pytest.mark.parametrize("height", [6, 8, 12, 16, 24, 60])
+def test_a_small_terminal_shows_a_smaller_picture_and_the_whole_question(tmp_path, height):
+    with Study.create(tmp_path / "a.study", make_world("random-10x10", 0).problem, **FEW) as study:
+        session = Interview(study, LineDesk(Console(file=io.StringIO(), width=80)), None)
+        state = int(np.flatnonzero(study.problem.queryable)[40])
+        choices = Choices.of_actions(study.problem.mdp, state, has_arrows=True)
+        query, situation = Query(0, state, "state", None, 0.0, ""), Situation(study.problem.mdp, state, choices.shown)
+        lines = Screen(session, query, "What would you do?", choices, situation).lines(80, height)
+    text = "\n".join(line.plain for line in lines)
+    assert len(lines) <= height
+    assert "What would you do?" in text and "[↑ 1] up" in text and "0 answers" in text
+    assert ("[@]" in text) == (height >= 6) and ("u undo" in text) == (height >= 24)
 
 
 # Keys

@@ -157,3 +157,8 @@ def test_each_kind_has_a_letter_of_its_own():
     grid = Grid(1, 5, kinds=("mud", "moss", "mumd", "sand", "sand"))
     letters = kind_letters(grid)
     assert len(set(letters.values())) == 3 and letters["mud"] == "m" and "sand" not in letters
+
+
+def test_no_color_is_respected(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "[@]" in plain(drawn(field(), 5, colour="truecolor"))

@@ -156,10 +156,14 @@ class Keys:
 
 
 class Desk(Protocol):
-    """Shows screens, and reads what somebody wants."""
+    """Shows screens, and reads what somebody wants.
+
+    has_arrows: whether arrow keys are shown; has_keys: whether one key is enough, and screens replace each other.
+    """
 
     console: Console
     has_arrows: bool
+    has_keys: bool
 
     def show(self, draw_fn: DrawFn) -> None:
         """Show a screen."""
@@ -178,7 +182,7 @@ class TerminalDesk:
     """A terminal: every screen replaces the last one, and one key is enough. Use it as a context manager."""
 
     def __init__(self, console: Console) -> None:
-        self.console, self.has_arrows = console, not console.options.ascii_only
+        self.console, self.has_arrows, self.has_keys = console, not console.options.ascii_only, True
         self._draw_fn: DrawFn = lambda width, height: []
         self._lock, self._stack, self._keys = RLock(), ExitStack(), Keys()
         self._screen: Any = None
@@ -232,7 +236,7 @@ class LineDesk:
     """Lines in and out: for scripts, screen readers and tests."""
 
     def __init__(self, console: Console) -> None:
-        self.console, self.has_arrows = console, False
+        self.console, self.has_arrows, self.has_keys = console, False, False
 
     def __enter__(self) -> "LineDesk":
         return self

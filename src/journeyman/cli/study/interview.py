@@ -279,9 +279,9 @@ class Interview:
     def _help(self) -> None:
         from rich.text import Text
 
-        shown = [*HELP.split("\n"), "", "Press any key to go on." if self.desk.has_arrows else ""]
+        shown = [*HELP.split("\n"), *(["", "Press any key to go on."] if self.desk.has_keys else [])]
         self.desk.show(lambda width, height: [Text(line) for line in shown])
-        if self.desk.has_arrows:
+        if self.desk.has_keys:
             self.desk.read()
 
     def _who(self) -> str | None:
