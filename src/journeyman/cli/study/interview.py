@@ -85,7 +85,7 @@ def interview(
     console = Console(highlight=False)
     is_terminal = sys.stdin.isatty() and console.is_terminal and not console.is_dumb_terminal and not lines
     session = None
-    # Many small systems are solved for each question: linear algebra on several threads would make these wait.
+    # Threads of linear algebra wait for each other, which is slow on a busy machine; what is solved here is small.
     with one_thread(), Study.open(file, num_threads=threads, max_seconds=PATIENCE) as study:
         with TerminalDesk(console) if is_terminal else LineDesk(console) as desk, suppress(KeyboardInterrupt):
             if is_terminal:
