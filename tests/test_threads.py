@@ -183,3 +183,18 @@ def test_a_process_ends_while_work_is_under_way():
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done\n", "")
+
+
+def test_a_value_says_whether_it_is_ready():
+    gate = threading.Event()
+
+    def compute(_):
+        gate.wait(10.0)
+        return 3
+
+    value = Ahead(compute)
+    assert not value.is_ready
+    value.begin(1)
+    assert not value.is_ready
+    gate.set()
+    assert value.value(1) == 3 and value.is_ready

@@ -129,6 +129,12 @@ class Ahead(Generic[T]):
     def __reduce__(self) -> tuple[Any, ...]:
         return Ahead, (self._compute_fn,)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether `value` would not have to wait."""
+        job = self._job
+        return self._found is not None or (job is not None and not job.is_alive())
+
     def begin(self, num_threads: int) -> None:
         """Begin to compute the value in the background, unless that was done already.
 

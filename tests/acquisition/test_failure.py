@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from acquisition.exact import averaged_score, likelihoods, reweighted, small_posterior, trajectories
+from threadpoolctl import threadpool_limits
 
 from journeyman.acquisition import score
 from journeyman.acquisition.failure import MIN_MASS, candidate_policies, candidate_regrets, rate_failure_chance
@@ -117,6 +118,17 @@ def test_occupancies_of_many_policies(monkeypatch):
     assert occupancies(mdp, policies) == pytest.approx(one_by_one, abs=1e-12)
     monkeypatch.setattr("journeyman.mdp.policies.MAX_STACKED_STATES", 10)
     assert np.array_equal(occupancies(mdp, policies), one_by_one)
+
+
+def test_occupancies_do_not_depend_on_the_threads_of_linear_algebra():
+    """Else the question that is asked would; and with several threads it takes much longer."""
+    mdp = make_world("random-10x10", 0).problem.mdp
+    policies = np.random.default_rng(0).integers(0, mdp.num_actions, (300, mdp.num_states))
+    found = []
+    for num_threads in (1, 2):
+        with threadpool_limits(num_threads):
+            found.append(occupancies(mdp, policies))
+    assert np.array_equal(*found)
 
 
 @pytest.mark.parametrize("length", [1, 2])

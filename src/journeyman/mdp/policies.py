@@ -16,6 +16,7 @@ from journeyman.errors import InputError
 from journeyman.mdp import kernels
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.validation import checked_initial, checked_rewards
+from journeyman.threads import one_thread
 from journeyman.types import FloatArray, IntArray
 
 MAX_FACTORISED_STATES = 20_000
@@ -132,10 +133,11 @@ def occupancies(mdp: FiniteMDP, policies: IntArray) -> FloatArray:
     dense = mdp.transition_matrix.toarray().reshape(mdp.num_states, mdp.num_actions, mdp.num_states)
     own, found = np.arange(mdp.num_states), np.empty(policies.shape)
     size = max(1, STACKED_ENTRIES // mdp.num_states**2)
-    for first in range(0, len(policies), size):
-        part = slice(first, first + size)
-        systems = np.eye(mdp.num_states) - mdp.discount * dense[own, policies[part]].transpose(0, 2, 1)
-        found[part] = np.linalg.solve(systems, mdp.initial[:, None])[:, :, 0]
+    with one_thread():  # several would wait for each other at every small system, and round differently
+        for first in range(0, len(policies), size):
+            part = slice(first, first + size)
+            systems = np.eye(mdp.num_states) - mdp.discount * dense[own, policies[part]].transpose(0, 2, 1)
+            found[part] = np.linalg.solve(systems, mdp.initial[:, None])[:, :, 0]
     return found
 
 
