@@ -1,6 +1,6 @@
 """`journeyman study`: a study in a file, without writing Python."""
 
-from journeyman.cli.study import asking, files, looking
+from journeyman.cli.study import asking, exporting, files, looking
 from journeyman.cli.study.options import app
 
-__all__ = ["app", "asking", "files", "looking"]
+__all__ = ["app", "asking", "exporting", "files", "looking"]
