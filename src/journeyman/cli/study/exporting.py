@@ -1,52 +1,68 @@
 """`journeyman study export`: what goes out of a study file."""
 
+import sys
 from typing import Annotated
 
 import typer
 
 from journeyman.cli import options as opt
+from journeyman.cli.study.looking import PATIENCE
 from journeyman.cli.study.options import StudyFile, app, opened_to_look
 from journeyman.errors import InputError
 
-KINDS = ("demonstrations", "posterior", "policy", "certificate", "history")
-
-Format = Annotated[
-    str | None, typer.Option(metavar="NAME", help="jsonl, csv, npz, imitation or minari; default: by the ending.")
-]
+KINDS = ("demonstrations", "posterior", "draws", "reward", "policy", "predictive", "history", "certificate")
+OF_DEMONSTRATIONS = ("--format", "--labels", "--repeat-last")
 
 
 @opt.add_command(app)
 def export(
     file: StudyFile,
     to: Annotated[str, typer.Argument(metavar="TO", help="File to write; an existing one is replaced.")],
-    what: Annotated[
-        str, typer.Option(help="demonstrations, posterior, policy, certificate or history.")
-    ] = "demonstrations",
-    format: Format = None,
+    what: Annotated[str, typer.Option(metavar="WHAT", help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}.")] = KINDS[0],
+    level: Annotated[float, typer.Option(metavar="P", help="Posterior chance of the intervals.")] = 0.95,
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of demonstrations: jsonl, csv, npz, imitation, minari; else by the ending."),
+    ] = None,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Demonstrations with labels of states and actions instead of numbers.")
+    ] = False,
     repeat_last: Annotated[
         bool, typer.Option("--repeat-last", help="Repeat the last state where none was seen (imitation, minari).")
     ] = False,
+    max_seconds: opt.MaxSeconds = PATIENCE,
+    threads: opt.Threads = None,
 ) -> None:
-    """Write what a study holds to a file that other programs read.
+    """Write what a study holds to a file that other programs read; its ending says in which format.
 
-    demonstrations: .jsonl, .csv or .npz by the ending, or --format imitation or minari (then TO is an id such as
-    journeyman/garden-v0). posterior: NetCDF for ArviZ. policy and certificate: JSON. history: CSV, one row per step.
+    demonstrations: .csv, .jsonl, .parquet or .npz, or --format imitation or minari (then TO is an id such as
+    journeyman/garden-v0). What is known of each parameter (posterior), of each reward (reward), of each action
+    (policy: is it optimal; predictive: does the expert do it): .csv and .parquet, one row each, with labels; .json; .nc
+    with labelled dimensions. posterior in .nc is the draws, for ArviZ. draws: .csv, .parquet or .nc, one row per sample
+    with its weight. history: .csv, .parquet or .json, one row per step. certificate: .json, or .csv in short.
 
-    Example: [bold]journeyman study export my.study answers.csv[/]; [bold]journeyman study export my.study draws.nc
-    --what posterior[/]; [bold]journeyman study export my.study policy.json --what policy[/].
+    Example: [bold]journeyman study export my.study answers.csv --labels[/]; [bold]journeyman study export my.study
+    posterior.csv --what posterior[/]; [bold]journeyman study export my.study draws.nc --what posterior[/];
+    [bold]journeyman study export my.study policy.parquet --what policy[/].
     """
     from journeyman.checks import one_of
 
     one_of(what, KINDS, "what", "Leave it out for demonstrations.")
-    if what != "demonstrations" and (format is not None or repeat_last):
-        raise InputError(f"only demonstrations have formats, got one for the {what}. Leave it out.")
+    given = [name for name, value in zip(OF_DEMONSTRATIONS, (format, labels, repeat_last), strict=True) if value]
+    if what != "demonstrations" and given:
+        raise InputError(f"{given[0]} must go with demonstrations, got it for the {what}. Leave it out.")
     from journeyman.study import exports
-    from journeyman.study.formats import write_demonstrations
 
-    with opened_to_look(file) as study:
+    if what != "demonstrations":
+        exports.checked_ending(to, exports.EXPORTS[what], what)
+    words = "the predictive chances" if what == "predictive" else f"the {what}"
+    with opened_to_look(file, threads, max_seconds) as study:
         if what == "demonstrations":
-            write_demonstrations(study.demonstrations, to, study.problem, format=format, repeat_last=repeat_last)
+            found = study.demonstrations
+            words = f"{len(found)} demonstrations"
+            exports.export_demonstrations(
+                found, to, study.problem, format=format, labels=labels, repeat_last=repeat_last
+            )
         else:
-            exports.EXPORTS[what](study, to)
-        count = f"{len(study.demonstrations)} demonstrations" if what == "demonstrations" else f"the {what}"
-    typer.echo(f"Wrote {count} to {to}")
+            exports.write_export(study, what, to, level=level, progress=sys.stderr.isatty())
+    typer.echo(f"Wrote {words} to {to}")
