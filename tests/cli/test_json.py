@@ -71,7 +71,7 @@ bound --states 8 --actions 1 --beta 2 --discount 0.9 --epsilon 0.1 --delta 0.1 -
 infer jail --inference enumerate --inference-set num_points=256 --demonstrations 2 --threads 1
 infer lopes-two-state --demonstrations 2 --threads 1
 scores random-grid --world-set size=2 {QUICK} --demonstrations 2 --threads 1
-scores random-grid --world-set size=2 {QUICK} --kind trajectory --length 3 --step-cost 0.1 --demonstrations 2 --threads 1
+scores random-grid --world-set size=2 {QUICK} --kind trajectory --length 3 --step-cost 0.1 --demonstrations 2
 worlds
 worlds show jail
 worlds show lopes-two-state

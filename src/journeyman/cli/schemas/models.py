@@ -18,11 +18,15 @@ from journeyman.cli.schemas.language import (
 from journeyman.cli.schemas.shared import INTERVAL, SETTINGS, WARNINGS
 
 EXPERT = mapping(anything("A number, or its prior"), "The model of the expert: beta, and lapse, values, annotators")
-BY_STATE = either(
-    "By state, or by state and action",
-    many(number("Of the state"), "By state"),
-    many(many(number("Of the action"), "By action"), "By state"),
-)
+
+
+def by_state(what: str) -> Schema:
+    """A number for each state, or for each state and action."""
+    per_state = many(number("Of the state"), "By state")
+    per_action = many(many(number("Of the action"), "By action"), "By state")
+    return either(f"By state, or by state and action: {what}", per_state, per_action)
+
+
 OPTIONS = mapping(anything("Its value"), "Options")
 COVERAGE = many(
     record(
@@ -64,7 +68,7 @@ COMPARED_MODELS = record(
             is_reference=truth("Whether it is chance or an empirical policy"),
             expert=mapping(number("Posterior mean"), "Unknown parameters of the expert, by name"),
             warnings=WARNINGS,
-            demonstration_bits=many(maybe(number("Bits, not per decision")), "By predicted demonstration"),
+            demonstration_bits=many(maybe(number("Bits")), "By predicted demonstration: its bits, not per decision"),
         ),
         "References and models",
     ),
@@ -98,15 +102,17 @@ COMPARED_PEOPLE = record(
                 "Their own parameters, by name",
             ),
             **EVIDENCE,
-            reward_mean=many(number("Posterior mean"), "By parameter of the reward, fitted to them alone"),
-            reward_std=many(number("Posterior standard deviation"), "The same"),
+            reward_mean=many(number("Mean"), "By parameter of the reward: posterior mean, fitted to them alone"),
+            reward_std=many(number("Its sd"), "By parameter of the reward: standard deviation of the same"),
         ),
         "People",
     ),
     poolings=many(
         record("One", name=word("Which", "separate", "pooled", "partly pooled"), **EVIDENCE), "Ways to fit all of them"
     ),
-    differences=many(many(number("In 0..1"), "By annotator"), "How differently two of them act, by annotator"),
+    differences=many(
+        many(number("In 0..1"), "By annotator"), "By annotator and annotator: how differently two of them act, in 0..1"
+    ),
     warnings=WARNINGS,
 )
 
@@ -192,8 +198,8 @@ MODELS: dict[str, Schema] = {
             ),
             "Unknown parameters of the expert, by name",
         ),
-        mean_reward=BY_STATE,
-        reward_std=BY_STATE,
+        mean_reward=by_state("posterior mean of the reward"),
+        reward_std=by_state("its posterior standard deviation"),
         level=number("Posterior chance of the intervals"),
         coverage=number("Share of the intervals that hold the truth"),
         spread=number("Posterior over prior standard deviation, averaged over parameters"),
@@ -266,8 +272,10 @@ MODELS: dict[str, Schema] = {
         asked=many(whole("State"), "Where was asked so far"),
         best_state=whole("Where to ask next"),
         best_state_name=text("Its label or number"),
-        scores=many(maybe(number("Its score; null if it may not be asked about")), "By state"),
-        standard_error=maybe(many(maybe(number("Of the score")), "By state; null where nothing is sampled")),
+        scores=many(maybe(number("Its score")), "By state: its score; null if it may not be asked about"),
+        standard_error=maybe(
+            many(maybe(number("Of the score")), "By state: standard error of its score; null where nothing is sampled")
+        ),
         details=mapping(anything("A number or a list"), "What the function says besides"),
         warnings=WARNINGS,
     ),
@@ -319,16 +327,19 @@ MODELS: dict[str, Schema] = {
         expert=EXPERT,
         prior=text("In words"),
         true_parameters=mapping(number("Its value"), "Parameters of the reward, by name"),
-        initial=many(number("Chance"), "By state: that an episode starts there"),
+        initial=many(number("Chance"), "By state: chance that an episode starts there"),
         terminal=many(truth("Whether"), "By state: whether an episode ends there"),
         queryable=many(truth("Whether"), "By state: whether it may be asked about"),
-        reward=BY_STATE,
+        reward=by_state("the true reward"),
         values=many(number("Value"), "By state: optimal value"),
-        q=many(many(maybe(number("Value; null if the action does not exist")), "By action"), "By state"),
-        optimal_actions=many(many(whole("Action"), "Those that are optimal"), "By state"),
-        expert_policy=many(many(number("Chance"), "By action"), "By state: what the expert does"),
+        q=many(
+            many(maybe(number("Value")), "By action"), "By state and action: optimal value; null if it does not exist"
+        ),
+        optimal_actions=many(many(whole("Action"), "Those of a state"), "By state: actions that are optimal"),
+        expert_policy=many(many(number("Chance"), "By action"), "By state and action: chance that the expert does it"),
         expert_optimal=many(
-            maybe(number("Chance; null in terminal states")), "By state: that the expert does an optimal action"
+            maybe(number("Chance")),
+            "By state: chance that the expert does an optimal action; null in terminal states",
         ),
         optimal_return=number("Return of an optimal policy"),
         expert_return=number("Return of the expert"),
@@ -337,7 +348,7 @@ MODELS: dict[str, Schema] = {
                 "How it is drawn; null without a grid",
                 num_rows=whole("Rows"),
                 num_columns=whole("Columns"),
-                cells=many(many(whole("Row, then column"), "Its place", size=2), "By state"),
+                cells=many(many(whole("Row, then column"), "Its place", size=2), "By state: its row and column"),
                 kinds=maybe(many(text("Its kind"), "By state: kind of terrain")),
             )
         ),

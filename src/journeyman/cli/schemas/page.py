@@ -76,10 +76,16 @@ def kind_of(schema: Schema, *, is_many: bool = False) -> str:
     types = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
     words = [KINDS[name][is_many] for name in types]
     if "items" in schema:
-        words[0] += f" of {kind_of(schema['items'], is_many=True)}"
+        words[0] += f" of {grouped(schema['items'])}"
     elif isinstance(schema.get("additionalProperties"), dict):
-        words[0] = f"object of {kind_of(schema['additionalProperties'], is_many=True)}"
+        words[0] = f"object of {grouped(schema['additionalProperties'])}"
     return " or ".join(words)
+
+
+def grouped(schema: Schema) -> str:
+    """Return what several values are, in brackets where these are words with an "or"."""
+    words = kind_of(schema, is_many=True)
+    return f"({words})" if " or " in words and words != KINDS["boolean"][1] else words
 
 
 if __name__ == "__main__":

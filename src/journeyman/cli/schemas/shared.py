@@ -119,6 +119,7 @@ CERTIFICATE: dict[str, Schema] = dict(
 )  # fmt: skip
 
 SHARED: dict[str, Schema] = {
+    "overview": record("What is in a study.", **OVERVIEW),
     "query": record(
         "A question to the expert.",
         id=whole("Number of the question; it never changes"),
@@ -222,7 +223,7 @@ SHARED: dict[str, Schema] = {
         curve=record(
             "The evidence as answers came in",
             num_answers=many(whole("How many"), "After how many answers"),
-            log_evidence=many(maybe(number("Log evidence")), "The log evidence then"),
+            log_evidence=many(maybe(number("Log evidence")), "The log evidence then; null: infinite"),
         ),
         reasons=many(text("One"), "Why the model is doubtful"),
         advice=many(text("One"), "What to try"),

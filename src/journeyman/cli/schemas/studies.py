@@ -3,7 +3,7 @@
 from journeyman.cli.schemas.language import Schema, many, maybe, number, record, ref, text, truth, whole, word
 from journeyman.cli.schemas.shared import ANSWER_ID, CERTIFICATE, EPSILON, INTERVAL, OVERVIEW, POLICY, SHARED, WARNINGS
 
-AFTERWARDS = record("What is in the study afterwards.", **OVERVIEW)
+AFTERWARDS = ref("overview", "What is in the study afterwards.")
 BELIEF = record(
     "What is believed; null with --quick",
     certificate=CERTIFICATE["status"],
@@ -255,7 +255,8 @@ FILES: dict[str, Schema] = {
         states=many(text("Label or number"), "Names of the states"),
         actions=many(text("Label or number"), "Names of the actions"),
         chance_optimal=many(
-            many(number("The chance"), "By action: that it is optimal; 0 if it does not exist"), "By state"
+            many(number("The chance"), "By action: that it is optimal"),
+            "By state and action: chance that it is optimal; 0 if it does not exist",
         ),
         certificate=record(
             "In short", **{key: CERTIFICATE[key] for key in ("status", "epsilon", "delta", "upper_bound")}
