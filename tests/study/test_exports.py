@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from datetime import UTC, datetime
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from study.tiny import SETTINGS, answer_one, tiny_problem
 
 from journeyman.demonstrations import Demonstration
-from journeyman.errors import InputError
+from journeyman.errors import InputError, MissingExtraError
 from journeyman.extras import require
 from journeyman.inference.tables import as_frame
 from journeyman.mdp import FiniteMDP
@@ -29,6 +30,7 @@ from journeyman.study.formats import read_demonstrations
 
 FORMATS = [(what, ending) for what, endings in EXPORTS.items() for ending in endings]
 MAGIC = {".parquet": b"PAR1", ".nc": b"\x89HDF", ".json": b"{"}  # how files of a format begin
+EXTRAS = {".parquet": "tables", ".nc": "mcmc"}
 STAMP = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
@@ -197,6 +199,21 @@ def test_a_failed_export_leaves_the_old_file(study, tmp_path, ending, monkeypatc
         write_export(study, "policy", path)
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("what", EXPORTS)
+def test_plain_tables_need_no_extras(study, what, tmp_path, monkeypatch):
+    """CSV and JSON are written with what is always installed; the others say which extra they need before any work."""
+    for name in ("pandas", "pyarrow", "arviz", "xarray"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for ending in EXPORTS[what]:
+        if ending in (".csv", ".json"):
+            write_export(study, what, tmp_path / f"a{ending}")
+            continue
+        with monkeypatch.context() as patched, pytest.raises(MissingExtraError, match=EXTRAS[ending]):
+            patched.setattr(Study, "posterior", lambda self: pytest.fail("it worked before it looked"))
+            write_export(study, what, tmp_path / f"a{ending}")
+    assert {path.suffix for path in tmp_path.iterdir()} <= {".csv", ".json"}
 
 
 def labelled_problem(states, actions=("stay", "go")):
