@@ -130,7 +130,8 @@ def write_export(study: Study, what: str, path: str | Path, *, level: float = LE
     if what == "certificate":  # has a bar of its own
         write_fn(Work(study, level, progress), path, what)
         return
-    with progress_bar(f"Computing the {what}", is_shown=progress) as report_fn:
+    words = "predictive chances" if what == "predictive" else what
+    with progress_bar(f"Computing the {words}", is_shown=progress) as report_fn:
         write_fn(Work(study, level, False, report_fn), path, what)
 
 
