@@ -194,6 +194,11 @@ class Problem:
         )
 
 
+def beta_of(problem: Problem) -> float | None:
+    """Return the rationality of the expert, or None where it is not known, or not all there is to its model."""
+    return known_beta(problem.expert)
+
+
 def parameter_label(problem: Problem, index: int) -> str:
     """Return the name of a parameter for people: by the names of state and action where it is the reward of one."""
     mdp, model = problem.mdp, problem.reward_model
@@ -203,11 +208,6 @@ def parameter_label(problem: Problem, index: int) -> str:
         state, action = divmod(index, model.num_actions)
         return f"reward of {mdp.state_name(state)}, {mdp.action_name(action)}"
     return model.parameter_name(index)
-
-
-def beta_of(problem: Problem) -> float | None:
-    """Return the rationality of the expert, or None where it is not known, or not all there is to its model."""
-    return known_beta(problem.expert)
 
 
 def _check_prior(prior: Any) -> None:
