@@ -49,7 +49,7 @@ def test_a_table_of_the_policy(run, tmp_path):
 
 
 def test_demonstrations_with_labels(run, tmp_path):
-    assert run("study export my.study a.csv --labels")[1] == "Wrote 1 demonstrations to a.csv\n"
+    assert run("study export my.study a.csv")[1] == "Wrote 1 demonstrations to a.csv\n"
     assert (tmp_path / "a.csv").read_text().splitlines()[1:] == [
         "0,house,right,pond,truncated,,ada,",
         "0,path,right,pond,truncated,,ada,",
@@ -66,7 +66,7 @@ def test_demonstrations_with_labels(run, tmp_path):
         ("history.nc --what history", "history is written to .csv, .parquet or .json"),
         ("draws.json --what draws", "draws are written to .csv, .parquet or .nc"),
         ("c.parquet --what certificate", "certificate is written to .json or .csv. Example: c.json"),
-        ("a.xlsx", "demonstrations are written to .csv, .jsonl, .parquet or .npz"),
+        ("a.xlsx", "the format must be clear from the ending of the file, got 'a.xlsx'"),
         ("p.csv --what policy --labels", "--labels must go with demonstrations, got it for the policy"),
         ("p.csv --what posterior --level 95", "level must lie strictly between 0 and 1, got 95"),
         ("p.csv --what rewards", "what must be one of demonstrations, posterior"),

@@ -4,6 +4,7 @@
 """
 
 import csv
+import gzip
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,16 +34,14 @@ from journeyman.inference.tables import (
     reward_table,
 )
 from journeyman.learner.records import StepRecord
+from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
 from journeyman.progress import progress_bar
 from journeyman.storage.files import whole_file
-from journeyman.study.formats import write_demonstrations
-from journeyman.study.formats.text import ABOUT_ALL, COLUMNS
+from journeyman.study.formats import FORMATS, find_format, write_demonstrations
 from journeyman.study.study import Study
 from journeyman.study.writing import check_place, write_whole
 
-DEMONSTRATION_ENDINGS = (".csv", ".jsonl", ".parquet", ".npz")
-LABELLED_ENDINGS = (".csv", ".jsonl", ".parquet")
 HISTORY_COLUMNS = (
     "event", "name", "query", "state", "state_label", "score", "num_demonstrations", "entropy", "failure_chance",
     "expected_regret", "posterior_seconds", "acquisition_seconds", "warnings",
@@ -257,23 +256,6 @@ def certificate_table(certificate: Certificate) -> Table:
     return {name: [record[name]] for name in CERTIFICATE_COLUMNS} | words
 
 
-def demonstration_table(demonstrations: Iterable[Demonstration], problem: Problem, *, labels: bool = False) -> Table:
-    """Return demonstrations as columns, one row per step; states and actions by number, or by label.
-
-    A demonstration without steps has one row without an action. Where labels look like numbers, names are always
-    labels: nobody could tell which of the two a number in a file means.
-    """
-    state_name, action_name = _namers(problem, labels)
-    rows = []
-    for number, item in enumerate(as_demonstrations(demonstrations)):
-        record = item.to_record()
-        about = {name: record.get(name) for name in ABOUT_ALL} | {"final_state": state_name(item.final_state)}
-        for state, action in item.steps or ((item.start_state, None),):
-            step = {"demonstration": number, "state": state_name(state), "action": action_name(action)}
-            rows.append(step | about)
-    return {name: [row[name] for row in rows] for name in COLUMNS}
-
-
 def export_demonstrations(
     demonstrations: Iterable[Demonstration],
     place: str | Path,
@@ -283,50 +265,35 @@ def export_demonstrations(
     labels: bool = False,
     repeat_last: bool = False,
 ) -> None:
-    """Write demonstrations as `write_demonstrations` does, and with labels (CSV, JSON Lines, Parquet), and as Parquet.
+    """Write demonstrations as `write_demonstrations` does, and JSON with labels, too, if `labels` says so.
 
-    Parameters
-    ----------
-    labels
-        Whether states and actions are written by their labels. `read_demonstrations` takes both.
+    Tables (.csv, .tsv, .parquet) have labels wherever the problem has them; JSON has numbers unless labels are asked
+    for. `read_demonstrations` takes both.
     """
-    listed = as_demonstrations(demonstrations)
-    mdp, path = problem.mdp, Path(place)
-    ending = f".{format}" if format is not None else checked_ending(path, DEMONSTRATION_ENDINGS, "demonstrations")
-    if labels and ending not in LABELLED_ENDINGS:
-        raise InputError(
-            f"labels must go to {', '.join(LABELLED_ENDINGS)}, got {str(place)!r} in the format {ending[1:]}. "
-            "Leave out the labels, or change the ending."
-        )
+    listed, mdp = as_demonstrations(demonstrations), problem.mdp
+    chosen = find_format(format, place)
+    if labels and not chosen.is_table:
+        raise InputError(f"labels must go to a table or to JSON, got {str(place)!r}. Leave them out, or say .csv.")
     if labels and not (mdp.state_labels or mdp.action_labels):
         raise InputError("labels must exist to be written, got a problem without any. Leave out the labels.")
-    is_named = labels or mdp.state_names.are_numbers or mdp.action_names.are_numbers
-    if ending != ".parquet" and not (is_named and ending in LABELLED_ENDINGS):
+    if not labels or chosen not in (FORMATS["json"], FORMATS["jsonl"]):
         write_demonstrations(listed, place, problem, format=format, repeat_last=repeat_last)
         return
-    if repeat_last:
-        raise InputError("repeat_last must go with imitation or minari, got another format. Leave it out.")
-    if ending == ".jsonl":
-        lines = [json.dumps(_named_record(item, problem, labels), ensure_ascii=False) + "\n" for item in listed]
-        write_whole(path, "".join(lines))
-    else:
-        write_table(demonstration_table(listed, problem, labels=labels), path)
+    records = [json.dumps(_named_record(item, mdp), ensure_ascii=False) for item in listed]
+    is_list = chosen is FORMATS["json"]
+    text = "[\n" + ",\n".join(records) + "\n]\n" if is_list else "".join(f"{line}\n" for line in records)
+    packed = gzip.compress(text.encode("utf-8"), mtime=0) if Path(place).suffix.lower() == ".gz" else text
+    write_whole(Path(place), packed)
 
 
-def _named_record(item: Demonstration, problem: Problem, labels: bool) -> dict[str, Any]:
-    state_name, action_name = _namers(problem, labels)
+def _named_record(item: Demonstration, mdp: FiniteMDP) -> dict[str, Any]:
+    """Return a demonstration as plain data, with labels where there are any."""
+
+    def named(index: int, labels: tuple[str, ...] | None) -> int | str:
+        return labels[index] if labels else index
+
     record = item.to_record() | {
-        "start_state": state_name(item.start_state),
-        "steps": [[state_name(state), action_name(action)] for state, action in item.steps],
+        "start_state": named(item.start_state, mdp.state_labels),
+        "steps": [[named(state, mdp.state_labels), named(action, mdp.action_labels)] for state, action in item.steps],
     }
-    return record | ({} if item.final_state is None else {"final_state": state_name(item.final_state)})
-
-
-def _namers(problem: Problem, labels: bool) -> tuple[Callable[[int | None], Any], Callable[[int | None], Any]]:
-    """Return functions that name a state and an action; None is what is not known."""
-
-    def namer(names: Any) -> Callable[[int | None], Any]:
-        known = names.labels if labels or names.are_numbers else None
-        return lambda index: index if known is None or index is None else known[index]
-
-    return namer(problem.mdp.state_names), namer(problem.mdp.action_names)
+    return record | ({} if item.final_state is None else {"final_state": named(item.final_state, mdp.state_labels)})

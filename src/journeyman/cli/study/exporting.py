@@ -22,10 +22,10 @@ def export(
     level: Annotated[float, typer.Option(metavar="P", help="Posterior chance of the intervals.")] = 0.95,
     format: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Of demonstrations: jsonl, csv, npz, imitation, minari; else by the ending."),
+        typer.Option(metavar="NAME", help="Of demonstrations: csv, tsv, json, jsonl, parquet, npz, imitation, minari."),
     ] = None,
     labels: Annotated[
-        bool, typer.Option("--labels", help="Demonstrations with labels of states and actions instead of numbers.")
+        bool, typer.Option("--labels", help="Demonstrations in JSON with labels, as tables have them anyway.")
     ] = False,
     repeat_last: Annotated[
         bool, typer.Option("--repeat-last", help="Repeat the last state where none was seen (imitation, minari).")
@@ -35,13 +35,13 @@ def export(
 ) -> None:
     """Write what a study holds to a file that other programs read; its ending says in which format.
 
-    demonstrations: .csv, .jsonl, .parquet or .npz, or --format imitation or minari (then TO is an id such as
-    journeyman/garden-v0). What is known of each parameter (posterior), of each reward (reward), of each action
+    demonstrations: .csv, .tsv, .json, .jsonl, .parquet or .npz, or --format imitation or minari (then TO is an id such
+    as journeyman/garden-v0). What is known of each parameter (posterior), of each reward (reward), of each action
     (policy: is it optimal; predictive: does the expert do it): .csv and .parquet, one row each, with labels; .json; .nc
     with labelled dimensions. posterior in .nc is the draws, for ArviZ. draws: .csv, .parquet or .nc, one row per sample
     with its weight. history: .csv, .parquet or .json, one row per step. certificate: .json, or .csv in short.
 
-    Example: [bold]journeyman study export my.study answers.csv --labels[/]; [bold]journeyman study export my.study
+    Example: [bold]journeyman study export my.study answers.csv[/]; [bold]journeyman study export my.study
     posterior.csv --what posterior[/]; [bold]journeyman study export my.study draws.nc --what posterior[/];
     [bold]journeyman study export my.study policy.parquet --what policy[/].
     """
