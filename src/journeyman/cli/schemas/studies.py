@@ -1,6 +1,19 @@
 """What the commands of `journeyman study` print with `--json`."""
 
-from journeyman.cli.schemas.language import Schema, many, maybe, number, record, ref, text, truth, whole, word
+from journeyman.cli.schemas.language import (
+    Schema,
+    anything,
+    many,
+    mapping,
+    maybe,
+    number,
+    record,
+    ref,
+    text,
+    truth,
+    whole,
+    word,
+)
 from journeyman.cli.schemas.shared import ANSWER_ID, CERTIFICATE, EPSILON, INTERVAL, OVERVIEW, POLICY, SHARED, WARNINGS
 
 AFTERWARDS = ref("overview", "What is in the study afterwards.")
@@ -137,6 +150,27 @@ REPORT = record(
     warnings=WARNINGS,
 )
 
+IMPOSSIBLE = record(
+    "One",
+    place=text("Where it stands, in words"),
+    line=whole("Line or entry of the file"),
+    subject=maybe(text("Who; null: not said")),
+    state=text("Where it starts, by label or number"),
+    action=maybe(text("What was done")),
+    next_state=maybe(text("Where it led")),
+    reason=text("What is wrong"),
+)
+SUBJECT_COUNTS: dict[str, Schema] = dict(
+    demonstrations=whole("Demonstrations as the file has them"),
+    pieces=whole("As they are after splitting"),
+    steps=whole("Actions in them"),
+    states=whole("Different states that were visited"),
+    gaps=whole("Places where steps are known to be left out"),
+    missing=whole("Rows without a state or an action"),
+    impossible=whole("Steps that the dynamics cannot make"),
+    duplicates=whole("Pieces that are there already"),
+)
+
 STUDIES: dict[str, Schema] = {
     "study new": record("The new study.", file=text("Where it is"), **OVERVIEW),
     "study ask": many(ref("query", "A question"), "The questions that were chosen, best first."),
@@ -169,10 +203,28 @@ STUDIES: dict[str, Schema] = {
     ),
     "study report": REPORT,
     "study import": record(
-        "What was attached.",
-        ("skipped",),
-        answers=many(ANSWER_ID, "Ids of what was attached, for undo"),
+        "What was found, and attached.",
+        ("skipped", "num_new", "refusal"),
+        answers=many(ANSWER_ID, "Ids of what was attached, for undo; none with --dry-run"),
         skipped=many(whole("Its number"), "Demonstrations of the file that were there already (--skip-duplicates)"),
+        num_new=whole("Demonstrations that would be attached (--dry-run)"),
+        refusal=maybe(text("Why it would be refused (--dry-run); null if it would not")),
+        report=record(
+            "What was found in the file",
+            source=text("Its name"),
+            num_rows=whole("Its rows"),
+            separator=maybe(text("Between the columns of a text: comma, semicolon or tab")),
+            columns=mapping(text("Name of the column"), "Which column was taken for what"),
+            ignored=many(text("Name of the column"), "Columns that mean nothing here"),
+            subjects=many(
+                record("One", subject=maybe(text("Who; null: not said")), **SUBJECT_COUNTS), "Counts of each subject"
+            ),
+            total=record("Counts of all together", **SUBJECT_COUNTS),
+            impossible=many(IMPOSSIBLE, "Steps that the dynamics cannot make, the first of them"),
+            num_impossible=whole("How many there are"),
+            first_rows=many(mapping(anything("As it was understood"), "By column"), "The first rows, by label"),
+            num_moved=whole("Rows that were put in order, since they happened later than the next"),
+        ),
     ),
     "study recover": record(
         "What could be read.",
