@@ -116,6 +116,15 @@ COMPARED_PEOPLE = record(
     warnings=WARNINGS,
 )
 
+RANGE: dict[str, Schema] = dict(low=number("5 % quantile"), middle=number("Median"), high=number("95 % quantile"))
+VISITS = record(
+    "One",
+    name=text("Which states"),
+    share=number("Part of its time that the apprentice is there, on average"),
+    at_random=number("The same for one who does anything at random"),
+    sought=number("Part of the rewards under which the apprentice is there more than that"),
+)
+
 MODELS: dict[str, Schema] = {
     "bound": record(
         "Bounds on the number of answers.",
@@ -156,6 +165,7 @@ MODELS: dict[str, Schema] = {
         initial_states=many(whole("Its number"), "Where episodes may start"),
         queryable_states=many(whole("Its number"), "States that may be asked about"),
         num_reachable=whole("States that can be reached from the initial ones"),
+        unreachable_states=many(whole("Its number"), "States that cannot be reached from the initial ones"),
         unreachable_queryable=many(whole("Its number"), "States that may be asked about but cannot be reached"),
         has_grid=truth("Whether it is drawn as a grid"),
         reward_model=word("What is unknown", "per_state", "per_state_action", "features"),
@@ -168,6 +178,21 @@ MODELS: dict[str, Schema] = {
         chance_at_random=maybe(number("How often one who chooses at random would")),
         halving_gap=maybe(number("An action worth so much less is chosen half as often")),
         num_rewards=whole("Rewards drawn from the prior for this"),
+        prior=record(
+            "What the prior implies",
+            parameters=many(
+                record("One", name=text("Its name"), low=number("2.5 % quantile"), high=number("97.5 % quantile")),
+                "Parameters under the prior",
+            ),
+            returns=record("Return of the best policy, over rewards drawn from the prior", **RANGE),
+            at_stake=record("How much more that is than doing anything at random earns", **RANGE),
+            epsilon=number("Regret that would be too much"),
+            epsilon_is_share=truth("Whether it is a part of what is at stake, not in units of the reward"),
+            epsilon_share=maybe(number("Epsilon as a part of what is typically at stake; null where nothing is")),
+            random_is_enough=number("Part of the rewards under which doing anything at random loses less than epsilon"),
+            visited=word("What visits are of", "terrain", "feature", "state"),
+            visits=many(VISITS, "Where apprentices of rewards drawn from the prior go"),
+        ),
         warnings=many(text("One, with advice"), "What is unusual"),
     ),
     "infer": record(
