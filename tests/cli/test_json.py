@@ -52,6 +52,14 @@ study certify my.study --threads 1
 study doubts my.study --threads 1
 study doubts my.study --quick --threads 1
 study report my.study --threads 1
+study set my.study max_samples=100 max_burn_in=24
+study clone my.study d.study --set epsilon=0.2
+study ask my.study --new --threads 1
+study sheet my.study --batch 2 --out sheet.csv --threads 1
+study correct d.study 0 up
+study merge my.study d.study --dry-run
+study merge my.study d.study --prefer theirs
+study tell my.study 3 stay
 !study export my.study a.csv
 !study new b.study --problem problem.toml {QUICK}
 study import b.study a.csv

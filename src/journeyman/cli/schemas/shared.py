@@ -48,6 +48,7 @@ SETTINGS: dict[str, Schema] = dict(
 )
 
 OVERVIEW: dict[str, Schema] = dict(
+    identity=text("What copies and clones of the study share"),
     created_at=text("When the study was made (ISO)"),
     created_by=text("By which version"),
     num_events=whole("All that happened so far: asks, answers, undos"),

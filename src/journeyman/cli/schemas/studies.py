@@ -173,12 +173,19 @@ SUBJECT_COUNTS: dict[str, Schema] = dict(
 
 STUDIES: dict[str, Schema] = {
     "study new": record("The new study.", file=text("Where it is"), **OVERVIEW),
-    "study ask": many(ref("query", "A question"), "The questions that were chosen, best first."),
+    "study ask": many(ref("query", "A question"), "The questions that wait; with --new those that were chosen now."),
     "study tell": record(
         "The answer as it is kept.",
         query=whole("Number of the question"),
         demonstration=ref("demonstration", "The answer"),
         num_demonstrations=whole("Demonstrations that count now"),
+        next=maybe(ref("query", "The question that waits next; null if none does")),
+    ),
+    "study correct": record(
+        "The answer as it is kept now.",
+        answer=ANSWER_ID,
+        before=maybe(ref("demonstration", "The answer that counted before; null if none did")),
+        demonstration=ref("demonstration", "The answer that counts now"),
     ),
     "study attach": record(
         "The demonstration as it is kept.",
@@ -231,6 +238,45 @@ STUDIES: dict[str, Schema] = {
         num_events=whole("Events that were taken over"),
         num_attached=whole("Answers after the damage that were attached"),
         losses=many(text("One"), "What is lost"),
+    ),
+    "study set": record(
+        "Settings that were changed.",
+        changes=mapping(anything("Its new value"), "By setting: its new value; null is the default"),
+        before=mapping(anything("Its old value"), "By setting: its old value; null is the default"),
+    ),
+    "study clone": record("The new study.", file=text("Where it is"), **OVERVIEW),
+    "study sheet": record(
+        "The sheet that was written.",
+        file=text("Where it is"),
+        queries=many(ref("query", "A question"), "The questions on it"),
+    ),
+    "study merge": record(
+        "What became of the answers from elsewhere.",
+        is_dry_run=truth("Whether nothing was changed, only looked at"),
+        num_events=whole("Changes to the study"),
+        counts=record(
+            "Answers by what became of them",
+            told=whole("Answered here now"),
+            taken_over=whole("Asked only there, taken over with the answer"),
+            attached=whole("Attached"),
+            corrected=whole("Corrected there, and so here"),
+            taken_back=whole("Taken back there, and so here"),
+            duplicate=whole("There already, skipped"),
+            kept=whole("Changed here since, left as it is"),
+            conflict=whole("Answered differently"),
+        ),
+        items=many(
+            record(
+                "One",
+                kind=text("What became of it: a key of counts"),
+                answer=maybe(ANSWER_ID),
+                source=text("File that it comes from"),
+                ours=maybe(ref("demonstration", "The answer that was here before; null if there was none")),
+                theirs=maybe(ref("demonstration", "The answer from there; null if it was taken back")),
+                resolved=maybe(word("Which counts, of a conflict; null if nobody has said", "ours", "theirs")),
+            ),
+            "Answers that were looked at",
+        ),
     ),
 }
 
