@@ -52,6 +52,9 @@ study certify my.study --threads 1
 study doubts my.study --threads 1
 study doubts my.study --quick --threads 1
 study report my.study --threads 1
+study scores my.study --threads 1
+study plot my.study --list
+study plot my.study --what policy --threads 1
 study set my.study max_samples=100 max_burn_in=24
 study clone my.study d.study --set epsilon=0.2
 study ask my.study --new --threads 1

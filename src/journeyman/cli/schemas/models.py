@@ -125,6 +125,32 @@ VISITS = record(
     sought=number("Part of the rewards under which the apprentice is there more than that"),
 )
 
+SCORES: dict[str, Schema] = dict(
+    acquisition=text("Function that rates"),
+    decided_by=text("Function that the scores are of in the end, where the first one falls back to another"),
+    query=word("What would be asked for", "state", "trajectory"),
+    length=maybe(whole("Most actions of an answer; null for one action")),
+    lengths=maybe(many(whole("Actions"), "By state: the length worth most; null without a cost of steps")),
+    unit=text("Of the scores"),
+    inference=text("Method of inference"),
+    num_samples=whole("Samples of the posterior"),
+    num_demonstrations=whole("Demonstrations behind it"),
+    asked=many(whole("State"), "Where was asked so far"),
+    waiting=many(whole("State"), "Where questions still wait for an answer"),
+    best_state=whole("Where to ask next"),
+    best_state_name=text("Its label or number"),
+    ranking=many(
+        record("One", state=whole("Its number"), name=text("Its label or number"), score=maybe(number("Its score"))),
+        "States that may be asked about, best first",
+    ),
+    scores=many(maybe(number("Its score")), "By state: its score; null if it may not be asked about"),
+    standard_error=maybe(
+        many(maybe(number("Of the score")), "By state: standard error of its score; null where nothing is sampled")
+    ),
+    details=mapping(anything("A number or a list"), "What the function says besides"),
+    warnings=WARNINGS,
+)
+
 MODELS: dict[str, Schema] = {
     "bound": record(
         "Bounds on the number of answers.",
@@ -286,23 +312,8 @@ MODELS: dict[str, Schema] = {
         "How much every state is worth asking about.",
         world=text("Its name"),
         seed=whole("Of the world, the answers and the sampling"),
-        acquisition=text("Function that rates"),
-        query=word("What would be asked for", "state", "trajectory"),
-        length=maybe(whole("Most actions of an answer; null for one action")),
-        lengths=maybe(many(whole("Actions"), "By state: the length worth most; null without a cost of steps")),
-        unit=text("Of the scores"),
-        inference=text("Method of inference"),
-        num_samples=whole("Samples of the posterior"),
         asked_by=text("What chose the questions so far: chance, or an acquisition function"),
-        asked=many(whole("State"), "Where was asked so far"),
-        best_state=whole("Where to ask next"),
-        best_state_name=text("Its label or number"),
-        scores=many(maybe(number("Its score")), "By state: its score; null if it may not be asked about"),
-        standard_error=maybe(
-            many(maybe(number("Of the score")), "By state: standard error of its score; null where nothing is sampled")
-        ),
-        details=mapping(anything("A number or a list"), "What the function says besides"),
-        warnings=WARNINGS,
+        **SCORES,
     ),
     "run": record(
         "What came of a simulated run.",

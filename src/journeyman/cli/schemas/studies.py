@@ -3,6 +3,7 @@
 from journeyman.cli.schemas.language import (
     Schema,
     anything,
+    either,
     many,
     mapping,
     maybe,
@@ -14,6 +15,7 @@ from journeyman.cli.schemas.language import (
     whole,
     word,
 )
+from journeyman.cli.schemas.models import SCORES
 from journeyman.cli.schemas.shared import ANSWER_ID, CERTIFICATE, EPSILON, INTERVAL, OVERVIEW, POLICY, SHARED, WARNINGS
 
 AFTERWARDS = ref("overview", "What is in the study afterwards.")
@@ -53,7 +55,8 @@ REPORT = record(
     is_finished=maybe(truth("Whether the goal is reached")),
     verdict=many(text("A sentence"), "The verdict in words"),
     num_demonstrations=whole("Demonstrations that count"),
-    num_attached=whole("Those of them that were attached"),
+    num_decisions=whole("Actions in them"),
+    num_attached=whole("Those demonstrations that were attached"),
     num_undone=whole("Answers that were taken back"),
     certificate=ref("certificate", "Of the policy"),
     confirmation=maybe(
@@ -89,6 +92,7 @@ REPORT = record(
             state=whole("Its number"),
             name=text("Its label or number"),
             action=whole("What the policy does"),
+            action_name=text("Its label or number"),
             chance=number("That this is optimal"),
             rival=whole("The other action that is most likely optimal"),
             rival_chance=number("That the other one is optimal"),
@@ -209,6 +213,16 @@ STUDIES: dict[str, Schema] = {
         is_model_doubtful=truth("Whether the model, which this takes for right, is doubtful"),
     ),
     "study report": REPORT,
+    "study scores": record("How much every question is worth now.", study=text("Name of the study"), **SCORES),
+    "study plot": either(
+        "What was drawn, or with --list what can be.",
+        record(
+            "What was drawn",
+            files=many(text("A path"), "Figures that were written"),
+            empty=many(text("Its name"), "Figures for which there is nothing to draw yet"),
+        ),
+        mapping(text("What it shows"), "With --list: figures by name"),
+    ),
     "study import": record(
         "What was found, and attached.",
         ("skipped", "num_new", "refusal"),
