@@ -128,6 +128,7 @@ REPORT = record(
         record(
             "One",
             state=whole("Its number"),
+            name=text("Its label or number"),
             action=maybe(whole("Its number; null where rewards depend on the state only")),
             mean=number("Posterior mean"),
             std=number("Posterior standard deviation"),
