@@ -8,7 +8,7 @@ from journeyman.errors import MissingExtraError
 PURPOSE_OF_EXTRA = {
     "plot": "pictures",
     "tables": "data frames and Parquet files",
-    "mcmc": "NUTS sampling and its diagnostics",
+    "mcmc": "NUTS sampling, its diagnostics and NetCDF files",
     "minari": "Minari datasets",
     "cluster": "sweeps on a Dask cluster",
 }

@@ -202,6 +202,17 @@ def beta_of(problem: Problem) -> float | None:
     return known_beta(problem.expert)
 
 
+def parameter_label(problem: Problem, index: int) -> str:
+    """Return the name of a parameter for people: by the names of state and action where it is the reward of one."""
+    mdp, model = problem.mdp, problem.reward_model
+    if model.names is None and model.kind == "per_state":
+        return f"reward of {mdp.state_name(index)}"
+    if model.names is None and model.kind == "per_state_action":
+        state, action = divmod(index, model.num_actions)
+        return f"reward of {mdp.state_name(state)}, {mdp.action_name(action)}"
+    return model.parameter_name(index)
+
+
 def _check_prior(prior: Any) -> None:
     missing = missing_members(prior)
     if missing:

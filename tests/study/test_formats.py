@@ -1,14 +1,11 @@
-import json
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from study.tiny import SETTINGS, answer_one, tiny_problem
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.extras import require
-from journeyman.study import Study, exports
 from journeyman.study.formats import (
     FORMATS,
     from_trajectories,
@@ -152,37 +149,3 @@ def test_a_failed_export_leaves_the_old_file(world, demonstrations, tmp_path):
 
 def test_every_format_is_tested():
     assert set(FORMATS) == {"jsonl", "json", "csv", "tsv", "parquet", "npz", "imitation", "minari"}
-
-
-def test_exports_of_a_study(tmp_path):
-    arviz = require("arviz", "mcmc")
-    with Study.create(tmp_path / "a.study", tiny_problem(), num_threads=1, **SETTINGS) as study:
-        for _ in range(3):
-            answer_one(study)
-        exports.export_posterior(study, tmp_path / "draws.nc")
-        exports.export_policy(study, tmp_path / "policy.json")
-        exports.export_certificate(study, tmp_path / "certificate.json")
-        policy = json.loads((tmp_path / "policy.json").read_text())
-        assert policy["policy"] == study.apprentice().tolist()
-        assert policy["actions"] == ["stay", "up", "right", "down", "left"]
-        certificate = json.loads((tmp_path / "certificate.json").read_text())
-        assert certificate == json.loads(study.certificate().to_json())
-        data = arviz.from_netcdf(str(tmp_path / "draws.nc"))
-        draws = data["posterior"]["theta"].values
-        assert draws.shape == (1, 100, 4)
-        # ArviZ knows no weights, so draws are resampled: each sample is kept within one draw of 100.
-        samples, index, copies = np.unique(study.posterior().theta, axis=0, return_inverse=True, return_counts=True)
-        weights = np.bincount(index.ravel(), weights=study.posterior().weights)
-        chosen = np.array([(draws[0] == sample).all(axis=1).sum() for sample in samples])
-        assert (np.abs(chosen / 100 - weights) <= 0.01 * copies + 1e-12).all()
-        assert chosen.sum() == 100
-        data.close()
-
-
-@pytest.mark.parametrize("name", ["export_posterior", "export_policy", "export_certificate"])
-def test_an_export_needs_its_folder(tmp_path, name):
-    with Study.create(tmp_path / "a.study", tiny_problem(), num_threads=1, **SETTINGS) as study:
-        with pytest.raises(InputError, match="the folder of an export must exist"):
-            getattr(exports, name)(study, tmp_path / "missing" / "a")
-        with pytest.raises(InputError, match="an export must go to a file, got the folder"):
-            getattr(exports, name)(study, tmp_path)

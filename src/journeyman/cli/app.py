@@ -34,6 +34,7 @@ COMMANDS = {
     "scores": "Map how much every state is worth asking about next, after some simulated demonstrations.",
     "run": "Let a learner ask a simulated expert, one query after the other, until it may stop.",
     "reproduce": "Run the paper's experiments again, and draw its figures.",
+    "schema": "Print the JSON Schema of what a command prints with --json.",
     "warmup": "Compile everything now, so that no later command waits for it.",
     "worlds": "List the worlds: small problems with a simulated expert, to try and compare methods on.",
     "study": "Work with a study: a learner that is kept in one file.",

@@ -13,7 +13,8 @@ Every command explains itself with `--help`. This page is made from the same tex
 
 Exit codes: 0 done; 1 an error, explained on standard error; 2 a wrong command or option; 3 from `study certify`: the
 certificate does not hold (yet); 4 from `study certify` and `study doubts`: it may hold, but the model is doubtful;
-130 stopped by the keyboard. With `--json`, standard output is one JSON document.
+130 stopped by the keyboard. With `--json`, standard output is one JSON document, whose keys [json.md](json.md)
+explains.
 """
 
 

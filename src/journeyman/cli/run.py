@@ -162,14 +162,14 @@ def resume_run(study: "Study", instance: "World", folder: Path, steps: int, batc
     if study.events:
         typer.echo(f"Resuming after {counted(answered, 'answer')} in {folder}.", err=True)
     compile_at_first_use()
-    exports.export_history(study, folder / HISTORY)
+    exports.write_export(study, "history", folder / HISTORY)
     return simulate(
         study,
         instance.expert,
         max(0, steps - answered),
         stop_when_finished=stop,
         batch_size=batch,
-        on_step=lambda _: exports.export_history(study, folder / HISTORY),
+        on_step=lambda _: exports.write_export(study, "history", folder / HISTORY),
     )
 
 

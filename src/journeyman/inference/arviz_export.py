@@ -8,6 +8,8 @@ import numpy as np
 
 from journeyman.extras import require
 from journeyman.inference.posterior import Posterior
+from journeyman.inference.tables import action_coordinate, state_coordinate
+from journeyman.problem import parameter_label
 from journeyman.storage.files import whole_file
 from journeyman.types import AnyArray
 
@@ -16,7 +18,8 @@ def to_arviz(posterior: Posterior, *, include_reward: bool = False, num_draws: i
     """Return a posterior in the form that the installed ArviZ works with.
 
     Groups: `posterior` with theta (chain, draw, parameter) and values (chain, draw, state); `sample_stats` where there
-    are any; `observed_data` with counts (state, action). Samples that are not chains become one chain. Weighted samples
+    are any; `observed_data` with counts (state, action). Coordinates are labels of states, actions and parameters
+    ("reward of home"), or numbers where there are none. Samples that are not chains become one chain. Weighted ones
     are resampled systematically, since ArviZ knows no weights; the attributes say so.
 
     Parameters
@@ -59,12 +62,12 @@ def to_arviz(posterior: Posterior, *, include_reward: bool = False, num_draws: i
 
 
 def _coordinates(posterior: Posterior) -> dict[str, list[Any]]:
-    mdp, model = posterior.problem.mdp, posterior.problem.reward_model
+    problem = posterior.problem
     return {
-        "parameter": [model.parameter_name(i) for i in range(model.num_parameters)],
-        "state": list(mdp.state_labels or range(mdp.num_states)),
-        "action": list(mdp.action_labels or range(mdp.num_actions)),
-        **({"expert_parameter": list(names)} if (names := posterior.problem.expert_space.names) else {}),
+        "parameter": [parameter_label(problem, i) for i in range(problem.reward_model.num_parameters)],
+        "state": state_coordinate(problem.mdp),
+        "action": action_coordinate(problem.mdp),
+        **({"expert_parameter": list(names)} if (names := problem.expert_space.names) else {}),
     }
 
 
@@ -97,6 +100,6 @@ def _built(
 
 
 def write_netcdf(data: Any, path: Path) -> None:
-    """Write ArviZ data to a file, whole or not at all."""
-    with whole_file(path, "a file of draws") as temporary:
+    """Write ArviZ data, or a Dataset, to a file, whole or not at all."""
+    with whole_file(path, "a NetCDF file") as temporary:
         data.to_netcdf(str(temporary))

@@ -1,6 +1,6 @@
 """`journeyman study`: a study in a file, without writing Python."""
 
-from journeyman.cli.study import asking, files, interview, looking, pictures, sharing
+from journeyman.cli.study import asking, exporting, files, interview, looking, pictures, sharing
 from journeyman.cli.study.options import app
 
-__all__ = ["app", "asking", "files", "interview", "looking", "pictures", "sharing"]
+__all__ = ["app", "asking", "exporting", "files", "interview", "looking", "pictures", "sharing"]

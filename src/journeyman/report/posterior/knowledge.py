@@ -9,7 +9,7 @@ from journeyman.apprentice.epsilon import Share
 from journeyman.apprentice.regret import regret_unit
 from journeyman.checks import share
 from journeyman.inference.posterior import Posterior
-from journeyman.problem import Problem
+from journeyman.problem import parameter_label
 from journeyman.types import FloatArray, IntArray
 
 LEVEL = 0.95
@@ -119,17 +119,6 @@ def expert_knowledge(posterior: Posterior, level: float = LEVEL) -> tuple[Expert
         ExpertKnowledge(name, mean, float(std[i]), (low, high), space.maps[i % len(space.maps)].prior.interval(level))
         for i, (name, (mean, low, high)) in enumerate(posterior.expert_knowledge(level).items())
     )
-
-
-def parameter_label(problem: Problem, index: int) -> str:
-    """Return the name of a parameter for people: by the names of state and action where it is the reward of one."""
-    mdp, model = problem.mdp, problem.reward_model
-    if model.names is None and model.kind == "per_state":
-        return f"reward of {mdp.state_name(index)}"
-    if model.names is None and model.kind == "per_state_action":
-        state, action = divmod(index, model.num_actions)
-        return f"reward of {mdp.state_name(state)}, {mdp.action_name(action)}"
-    return model.parameter_name(index)
 
 
 def reward_intervals(posterior: Posterior, level: float = LEVEL) -> RewardIntervals:
