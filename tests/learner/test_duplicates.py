@@ -9,7 +9,7 @@ from learner.small import grid_learner
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
-from journeyman.learner.duplicates import LONG, find_duplicates, find_matches, is_same
+from journeyman.learner.duplicates import LONG, VERY_LONG, find_duplicates, find_matches, is_same
 
 STAMP = datetime(2026, 3, 1, 14, 30, tzinfo=UTC)
 
@@ -60,7 +60,8 @@ def test_files_that_were_imported_are_known_again_when_they_grew_or_were_sorted(
 
 def test_skipping_leaves_out_all_that_has_a_match_of_its_own():
     given = [one(0, 1), one(0, 1), path(2), path(LONG, start=1), path(LONG, start=1), one(3, 0)]
-    assert find_matches(known(path(2), one(0, 1)), given) == {0: "attached-1", 2: "attached-0", 4: None}
+    assert find_matches(known(path(2), one(0, 1)), given) == {0: "attached-1", 2: "attached-0"}
+    assert find_matches({}, [path(LONG), one(0, 1), path(LONG), one(0, 1)]) == {2: None, 3: None}
     stamped = one(0, 1, timestamp=STAMP)
     assert find_matches(known(one(0, 1), stamped), [one(0, 1), stamped]) == {0: "attached-0", 1: "attached-1"}
 
@@ -74,13 +75,22 @@ def test_one_action_may_be_done_again():
 
 def test_long_ones_are_duplicates_wherever_they_stand():
     long, other = path(LONG), path(LONG, start=1)
-    assert find_duplicates(known(one(0, 1), long), [other, one(3, 0), long]) == {2: "attached-1"}
-    assert find_duplicates({}, [long, other, long]) == {2: None}, "twice in one file"
-    assert find_duplicates({}, [path(LONG - 1), path(LONG - 1)]) == {}, "short paths are walked twice"
+    very_long = path(VERY_LONG)
+    assert find_duplicates(known(one(0, 1), long), [one(3, 0), long]) == {1: "attached-1"}
+    assert find_duplicates(known(very_long), [path(2 * VERY_LONG, start=1), very_long]) == {1: "attached-0"}
     assert find_duplicates(known(long), [replace(long, annotator="ada"), other]) == {0: "attached-0"}
     assert find_duplicates(known(long), [replace(long, annotator="ada"), replace(long, annotator="bob")]) == {
         0: "attached-0"
     }, "two people may do the same"
+
+
+def test_animals_walk_the_same_way_again():
+    """A path of some steps among other data is no duplicate; a file that holds everything twice is one."""
+    long, other = path(LONG), path(LONG, start=1)
+    assert find_duplicates(known(one(0, 1), long), [other, one(3, 0), long]) == {}
+    assert find_duplicates({}, [long, other, long, one(3, 0), long]) == {}
+    assert find_duplicates({}, [long, other, long, other]) == {2: None, 3: None}
+    assert find_duplicates({}, [path(LONG - 1), path(LONG - 1)]) == {}, "short paths are walked twice"
 
 
 def test_the_same_time_stamp_makes_a_duplicate_of_any_length():

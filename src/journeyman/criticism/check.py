@@ -33,7 +33,7 @@ from journeyman.wording import counted
 ALARM = 25.0  # evidence that makes a model doubtful: by chance in at most 1 of 25 cases, whenever one looks
 CONTRADICTION_LEVEL = 0.01
 LOG_SHARES = {"samples": np.log(0.5), "change": np.log(0.25), "variants": np.log(0.25)}
-MAX_PARAMETERS = 400  # of a problem whose full check comes by itself
+MAX_PARAMETERS, MAX_WORK = 400, 500_000  # of a full check that comes by itself: parameters, and these times answers
 ADVICE = {
     "rationality": "let beta be unknown if it is taken for known, Boltzmann(beta=LogNormal(...)), or use a beta "
     "or prior that foretells better",
@@ -200,6 +200,12 @@ class Criticism:
             "reasons": list(self.reasons),
             "advice": list(self.advice),
         }
+
+
+def is_full_by_itself(posterior: Posterior) -> bool:
+    """Return whether a full check takes seconds, not minutes, so that nobody need ask for it."""
+    size = posterior.theta.shape[1]
+    return size <= MAX_PARAMETERS and size * int(posterior.counts.sum()) <= MAX_WORK
 
 
 def criticise(

@@ -8,9 +8,10 @@ there already if
   step, if it is all of the new ones, or all that was attached before: a file that was imported before, perhaps with
   more at its end now, or one path that was entered before;
 - all of them, of `LONG` steps or more in all, stand there already in whatever order;
-- a demonstration of `LONG` steps or more stands there already, or twice among the new ones: that hardly happens by
-  chance, unless there is no choice;
-- a demonstration has the same time stamp as one that is there, to the second.
+- demonstrations of `LONG` steps or more, with half of all new steps or more, stand there already, or one of `VERY_LONG`
+  steps or more: animals that know their way walk shorter ones again and again;
+- a demonstration has the same time stamp as one that is there, to the second;
+- the new ones themselves are the same twice, one half after the other: a file that was written twice.
 
 The same: steps, final state and end are equal, and annotator and time stamp are, where both have one. Who asks to leave
 out what is there already leaves out every demonstration that has a match of its own there (`find_matches`).
@@ -21,9 +22,10 @@ from itertools import pairwise
 
 from journeyman.demonstrations import Demonstration
 from journeyman.learner.records import AnswerId
+from journeyman.mdp import FiniteMDP
 from journeyman.wording import counted
 
-LONG = 10  # steps
+LONG, VERY_LONG = 10, 50  # steps
 MOST_NAMED = 3  # duplicates that a message names
 
 
@@ -49,10 +51,12 @@ def find_duplicates(
     if len(matches) == len(given) and (num_steps >= LONG or (len(given) == 1 and num_steps > 1)):
         return matches
     found: dict[int, AnswerId | None] = {**_runs(known, given)}
+    num_long = sum(len(given[number]) for number in matches if len(given[number]) >= LONG)
+    enough = LONG if 2 * num_long >= num_steps else VERY_LONG
     for number, answer in matches.items():
         item, stamp = given[number], given[number].timestamp
         is_stamped = answer is not None and stamp is not None and known[answer].timestamp == stamp
-        if len(item) >= LONG or is_stamped:
+        if answer is None or len(item) >= enough or is_stamped:
             found.setdefault(number, answer)
     return dict(sorted(found.items()))
 
@@ -60,8 +64,8 @@ def find_duplicates(
 def find_matches(known: Mapping[AnswerId, Demonstration], given: Sequence[Demonstration]) -> dict[int, AnswerId | None]:
     """Return which of the `given` demonstrations have a match of their own among the known ones, by their number.
 
-    Those with the same time stamp are matched first. Of `LONG` steps or more one also matches an earlier one of the
-    given, which is None.
+    Those with the same time stamp are matched first. Where the given are the same twice, those of the second half match
+    those of the first, which is None.
     """
     ids, places = list(known), _places(known)
     found: dict[int, AnswerId | None] = {}
@@ -77,13 +81,10 @@ def find_matches(known: Mapping[AnswerId, Demonstration], given: Sequence[Demons
                     taken.add(place)
                     found[number] = ids[place]
                     break
-    earlier: dict[object, list[Demonstration]] = {}
-    for number, item in enumerate(given):
-        if number not in found and len(item) >= LONG:
-            before = earlier.setdefault(item.steps, [])
-            if any(is_same(item, other) for other in before):
-                found[number] = None
-            before.append(item)
+    half = len(given) // 2
+    is_long = sum(map(len, given)) >= 2 * LONG and len({item.steps for item in given}) > 1
+    if is_long and 2 * half == len(given) == half + _common(given[half:], given):
+        found |= {number: None for number in range(half, len(given)) if number not in found}
     return found
 
 
@@ -123,10 +124,11 @@ def _common(items: Sequence[Demonstration], others: Sequence[Demonstration]) -> 
     return min(len(items), len(others))
 
 
-def duplicates_message(found: Mapping[int, AnswerId | None], given: Sequence[Demonstration]) -> str:
+def duplicates_message(found: Mapping[int, AnswerId | None], given: Sequence[Demonstration], mdp: FiniteMDP) -> str:
     """Return what to say about data that were refused."""
     named = [
-        f"demonstration {number} ({counted(len(given[number]), 'step')} from state {given[number].start_state}), "
+        f"demonstration {number} ({counted(len(given[number]), 'step')} from state "
+        f"{mdp.state_name(given[number].start_state)}), "
         + ("which is in these data twice" if answer is None else f"which is there as {_name(answer)}")
         for number, answer in list(found.items())[:MOST_NAMED]
     ]

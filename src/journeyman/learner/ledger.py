@@ -133,7 +133,7 @@ def attach_event(
     check_ending(ledger.problem, signed)
     found = {} if allow_duplicates else find_duplicates(ledger.answers, signed)
     if found:
-        raise InputError(duplicates_message(found, signed))
+        raise InputError(duplicates_message(found, signed, ledger.problem.mdp))
     records = [item.to_record() for item in signed]
     return ledger.next_event("attach", {"demonstrations": records})
 

@@ -35,13 +35,13 @@ from journeyman.learner.ledger import (
     undo_event,
 )
 from journeyman.problem import Problem
+from journeyman.storage.tables import file_bytes
 from journeyman.study import store
 from journeyman.study.database import explain_errors, open_file
 from journeyman.study.formats import read_demonstrations
 from journeyman.study.log import EventLog
 from journeyman.study.sheets import SheetAnswer, is_sheet, read_sheet
 from journeyman.study.typed import answer_words
-from journeyman.study.writing import readable_bytes
 
 PREFERENCES = ("ours", "theirs")
 SQLITE = b"SQLite format 3\x00"
@@ -186,7 +186,7 @@ def read_source(path: Path, problem: Problem, identity: str) -> Source:
     """Read a copy of the study, an answer sheet of it, or an export, by what the file holds."""
     if path.is_dir():
         raise InputError(f"answers must come from a file, got the folder {str(path)!r}. Name the file in it.")
-    start = readable_bytes(path)[: len(SQLITE)]
+    start = file_bytes(path, "answers")[: len(SQLITE)]
     if start == SQLITE:
         return _read_copy(path, identity)
     if path.suffix.lower() in (".html", ".htm"):

@@ -19,9 +19,10 @@ from journeyman.errors import InputError
 from journeyman.learner import Query
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
+from journeyman.storage.tables import file_text
 from journeyman.study.sheet_form import form_page
 from journeyman.study.typed import parse_answer
-from journeyman.study.writing import readable_text, write_whole
+from journeyman.study.writing import write_whole
 
 COLUMNS = (
     "question", "situation", "actions", "answer", "final_state", "annotator", "answered_at", "state", "kind", "length",
@@ -106,13 +107,13 @@ def check_sheet_place(path: Path) -> None:
 
 def is_sheet(path: Path) -> bool:
     """Whether a text file begins as a sheet does, so that it is not a table of demonstrations."""
-    header = readable_text(path).partition("\n")[0].lower()
+    header = file_text(path, "a sheet").partition("\n")[0].lower()
     return "study" in header and "question" in header and "answer" in header
 
 
 def read_sheet(path: Path, problem: Problem) -> FilledSheet:
     """Read the answers of a sheet, as it was written or as a spreadsheet saved it: with commas, semicolons or tabs."""
-    text = readable_text(path)
+    text = file_text(path, "a sheet")
     header = text.partition("\n")[0]
     separator = max(SEPARATORS, key=header.count)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)

@@ -1,4 +1,4 @@
-"""Exports written whole or not at all, and files of demonstrations read."""
+"""Exports are written whole or not at all."""
 
 from pathlib import Path
 
@@ -19,22 +19,3 @@ def write_whole(path: Path, content: str | bytes) -> None:
     check_place(path)
     with whole_file(path, "an export") as temporary:
         temporary.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-
-
-def readable_bytes(path: Path) -> bytes:
-    """Return what a file holds, or say why it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"demonstrations must be in a file that can be read, got {str(path)!r}: {error.strerror or error}. "
-            "Check the path."
-        ) from None
-
-
-def readable_text(path: Path) -> str:
-    """Return the text of a UTF-8 file."""
-    try:
-        return readable_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path.name} must be UTF-8 text, but: {error}. Save it again.") from None

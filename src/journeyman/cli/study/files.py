@@ -48,8 +48,8 @@ def import_file(
     and splits there. What was found is shown; --dry-run shows it and writes nothing.
 
     Data that are there already are refused, so that a file that is imported twice does not count twice: a whole file,
-    one that has grown since, and any demonstration of 10 steps or more, or with the same time stamp as one that is
-    there. --skip-duplicates leaves out every demonstration that is there already.
+    one that has grown since, long demonstrations, and any with the same time stamp as one that is there.
+    --skip-duplicates leaves out every demonstration that is there already.
 
     Examples: [bold]journeyman study import my.study old-answers.csv[/]. A table with columns of other names, looked at
     first: [bold]journeyman study import my.study runs.csv --columns state=node,action=move,annotator=animal,step=nr
@@ -87,7 +87,7 @@ def import_file(
             if not dry_run:
                 answers = study.attach(new, allow_duplicates=is_allowed) if new or not repeated else ()
             elif repeated and not is_allowed:
-                raise InputError(duplicates_message(repeated, given))
+                raise InputError(duplicates_message(repeated, given, study.problem.mdp))
             else:
                 study.problem.counts(new)  # whose they are must be known where that matters
         except InputError as error:

@@ -316,7 +316,7 @@ class Interview:
             if self.study.status_of(query) == "waiting":
                 self.study.tell(query, answer, annotator=self.by)
             else:
-                correct(self.study, query, answer, self.by)
+                self.study.correct(query, answer, annotator=self.by)
         except InputError as error:  # somebody else was quicker
             self.notice = str(error)
         else:
@@ -366,14 +366,6 @@ class Interview:
             self.num_given = max(0, self.num_given - 1)
         self.revisited.append(self.study.queries[last])
         self.notice = f"Taken back: the answer to question {last}. Answer it again, or skip it (s)."
-
-
-def correct(study: "Study", query: "Query", answer: "Demonstration", by: str | None) -> None:
-    """Store another answer to a question that had its turn."""
-    if hasattr(study, "correct"):
-        study.correct(query, answer, annotator=by)
-    else:
-        study.attach(answer, annotator=by, allow_duplicates=True)
 
 
 class TrajectoryAsked:

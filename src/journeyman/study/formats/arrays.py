@@ -10,7 +10,8 @@ import numpy as np
 from journeyman.demonstrations import ENDINGS, Demonstration
 from journeyman.errors import InputError
 from journeyman.storage.files import read_arrays
-from journeyman.study.writing import readable_bytes, write_whole
+from journeyman.storage.tables import file_bytes
+from journeyman.study.writing import write_whole
 from journeyman.types import AnyArray
 
 NOTHING = -1  # stands for a number that is not known
@@ -64,7 +65,7 @@ def write_arrays(path: Path, arrays: Mapping[str, AnyArray]) -> None:
 
 def required_arrays(path: Path, required: tuple[str, ...]) -> dict[str, AnyArray]:
     """Return the arrays of an `.npz` file, which must have those that are required."""
-    data = readable_bytes(path)
+    data = file_bytes(path, "demonstrations")
     try:
         arrays = read_arrays(data)
     except ValueError as error:
