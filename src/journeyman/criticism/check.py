@@ -205,7 +205,7 @@ class Criticism:
 def is_full_by_itself(posterior: Posterior) -> bool:
     """Return whether a full check takes seconds, not minutes, so that nobody need ask for it."""
     size = posterior.theta.shape[1]
-    return size <= MAX_PARAMETERS and size * int(posterior.counts.sum()) <= MAX_WORK
+    return bool(size <= MAX_PARAMETERS and size * int(posterior.counts.sum()) <= MAX_WORK)
 
 
 def criticise(
