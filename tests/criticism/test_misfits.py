@@ -49,6 +49,19 @@ def test_a_mouse_with_two_goals_in_one_trajectory_is_noticed():
     assert found.is_surprising and found.rivals[0].kind == "change" and 380 <= found.change_point <= 420
 
 
+def test_annotators_who_are_taken_for_one_are_named():
+    """Two mice with a goal each, pooled: the advice says that they may be told apart. One alone has no such advice."""
+    problem = maze_problem()
+    pair = [replace(item, annotator=name) for item, name in zip(mouse_with_two_goals(problem), "ab", strict=True)]
+    posterior = infer(problem, pair, num_threads=1, num_particles=200)
+    found = criticise(posterior, pair, num_threads=1)
+    assert found.is_surprising and found.annotators == ("a", "b")
+    assert found.advice[0].startswith("the answers are of 2 annotators (a, b), who are taken for one")
+    alone = criticise(posterior, [replace(item, annotator="a") for item in pair], is_full=False)
+    assert alone.annotators == ()
+    assert not any(item.chance == 1.0 and str(item) in " ".join(found.advice) for item in found.deviations)
+
+
 def test_a_mouse_with_one_goal_is_left_alone():
     problem = maze_problem()
     learner = learner_with(problem, walk(problem, WATER, 800, np.random.default_rng(1)))

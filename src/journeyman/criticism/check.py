@@ -32,6 +32,7 @@ from journeyman.wording import counted
 
 ALARM = 25.0  # evidence that makes a model doubtful: by chance in at most 1 of 25 cases, whenever one looks
 CONTRADICTION_LEVEL = 0.01
+WORTH_A_LOOK = 0.2  # chance of a deviation that advice names
 LOG_SHARES = {"samples": np.log(0.5), "change": np.log(0.25), "variants": np.log(0.25)}
 MAX_PARAMETERS, MAX_WORK = 400, 500_000  # of a full check that comes by itself: parameters, and these times answers
 ADVICE = {
@@ -90,6 +91,8 @@ class Criticism:
         The least likely first.
     failure
         Why rivals could not be tried, "" if they could.
+    annotators
+        Those who answered, where they are several that the model takes for one.
     beliefs
         Posteriors of the variants of the model that were tried, by what they are ("beta = 2").
     """
@@ -106,6 +109,7 @@ class Criticism:
     contradictions: tuple[Contradiction, ...]
     deviations: tuple[Deviation, ...]
     failure: str = ""
+    annotators: tuple[str, ...] = ()
     beliefs: dict[str, Posterior] = field(default_factory=dict, repr=False)
 
     @property
@@ -161,7 +165,9 @@ class Criticism:
             kinds += [rival.kind for rival in self.rivals[1:] if rival.log_gain > self.rivals[0].log_gain - 3.0]
         kinds += ["contradiction"] if self.contradictions else []
         found = [ADVICE[kind] for kind in dict.fromkeys(kinds)]
-        if self.is_surprising and self.deviations:
+        if self.is_surprising and self.annotators:
+            found.insert(0, _pooled_words(self.annotators))
+        if self.is_surprising and self.deviations and self.deviations[0].chance < WORTH_A_LOOK:
             found.append(f"look at what deviates most: {self.deviations[0]}")
         return tuple(found)
 
@@ -238,6 +244,7 @@ def criticise(
     far as surprise goes. Discrete priors are exact; otherwise this holds as far as samples stand for the posterior.
     """
     problem, counts = posterior.problem, posterior.answers
+    demonstrations = None if demonstrations is None else as_demonstrations(demonstrations)
     if demonstrations is None:
         steps, begins = steps_of_counts(counts_by_place(counts)), np.zeros(0, dtype=np.int64)
     else:
@@ -274,6 +281,7 @@ def criticise(
         ),
         deviations=largest_deviations(posterior),
         failure=failure,
+        annotators=_pooled(posterior, demonstrations),
         beliefs=beliefs,
     )
 
@@ -296,6 +304,22 @@ def _steps(demonstrations: Iterable[Demonstration] | Demonstration, posterior: P
             f"{posterior.counts.sum()}, or others. Give the same ones, in the order in which they came."
         )
     return steps, np.cumsum([len(item) for item in listed[:-1]], dtype=np.int64)
+
+
+def _pooled(posterior: Posterior, demonstrations: Iterable[Demonstration] | None) -> tuple[str, ...]:
+    """Return who answered, where they are several and the model takes them for one; else nobody."""
+    if demonstrations is None or posterior.problem.expert_space.annotators:
+        return ()
+    names = dict.fromkeys(item.annotator for item in demonstrations if item.annotator is not None)
+    return tuple(names) if len(names) > 1 else ()
+
+
+def _pooled_words(annotators: tuple[str, ...]) -> str:
+    named = ", ".join(annotators[:4]) + (" ..." if len(annotators) > 4 else "")
+    return (
+        f"the answers are of {len(annotators)} annotators ({named}), who are taken for one: let beta be unknown and "
+        "each have their own (annotators of the expert), or fit them one by one (compare_annotators)"
+    )
 
 
 def _sample_rivals(gains: SampleGains) -> list[RivalGain]:

@@ -51,6 +51,8 @@ def form_page(
         intro += " The mark in each picture shows where you are."
     if is_path:
         intro += " Where a path is asked for, write one step per line, as STATE:ACTION."
+    if len({query.state for query in queries}) < len(queries):
+        intro += " Some situations come more than once: please decide anew each time."
     parts = [_question(mdp, query, picture, number) for number, query in enumerate(queries)]
     return Template((files("journeyman.study") / "sheet_form.html").read_text("utf-8")).safe_substitute(
         title=escape(title),

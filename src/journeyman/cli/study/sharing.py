@@ -162,6 +162,11 @@ def sheet(
     words = (
         f"Wrote {counted(len(queries), 'question')} to {out}. {what}.\nThen: journeyman study merge {file} ANSWERS.csv"
     )
+    if len({query.state for query in queries}) < len(queries):
+        words += (
+            "\nSome places are asked about more than once: an expert may err, and there another answer tells more than "
+            "one elsewhere."
+        )
     opt.say(as_json, {"file": str(out), "queries": [query.to_record() for query in queries]}, words)
 
 

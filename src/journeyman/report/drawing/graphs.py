@@ -117,7 +117,7 @@ def _draw_circles(ax: "Axes", mdp: FiniteMDP, layout: Layout, colours: FloatArra
             hatch = {key: TERMINAL[key] for key in ("hatch", "alpha")}
             add(which, facecolors="none", edgecolors=edge, linewidths=1.2, zorder=2.5, **hatch)
     if has_initial_marks(mdp):
-        x, y = (layout.places[mdp.initial > 0] + RADIUS * np.array([-0.75, 0.75])).T
+        x, y = (layout.places[mdp.initial > 0] + RADIUS * np.array([-0.9, 0.9])).T
         ax.plot(x, y, markersize=float(np.clip(unit / 7.0, 2.0, 6.0)), **INITIAL)
 
 
