@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from journeyman.cli import app as cli
-from journeyman.problem_files import load_problem
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -55,14 +54,6 @@ def test_commands_run(num_runs, tmp_path, monkeypatch, capsys):
         assert (stop.value.code or 0) == expected, (line, output.err)
         if "--dry-run" in line:  # as the page shows it
             assert "".join(f"{shown.rstrip()}\n" for shown in output.out.splitlines()) in blocks("formats.md", "text")
-
-
-def test_the_problem_file_loads(tmp_path):
-    (text,) = blocks("problem-file.md", "toml")
-    (tmp_path / "problem.toml").write_text(text)
-    edges = "state,action,next_state,probability\n0,0,0,1\n0,1,1,1\n1,0,1,1\n1,1,2,1\n"
-    (tmp_path / "transitions.csv").write_text(edges)
-    assert load_problem(tmp_path / "problem.toml").mdp.state_labels == ("home", "road", "goal")
 
 
 def test_every_key_of_the_problem_file_is_documented():

@@ -26,7 +26,7 @@ EPILOG = (
 COMMANDS = {
     "demo": "Watch two learners ask a simulated expert, get a certificate, and a report to look at.",
     "bound": "Say how many answers a guarantee can take at most, whatever the expert says.",
-    "init": "Write an example of a problem file, to change into your own.",
+    "init": "Write a problem file: an example to change into your own, or one for your own map or graph.",
     "check": "Check a problem file, and explain what it means.",
     "infer": "Ask the simulated expert of a world, and show what its answers tell about the reward.",
     "calibrate": "Test whether an inference method is calibrated on a world, or on a problem of your own.",
