@@ -34,24 +34,6 @@ def run(monkeypatch, capsys, tmp_path):
     return run_command
 
 
-@pytest.fixture
-def succeed(run):
-    """Run a line that must work and return what it prints."""
-
-    def succeed_with(line):
-        code, out, err = run(line)
-        assert (code, err) == (0, ""), (line, err)
-        return json.loads(out, parse_constant=pytest.fail) if "--json" in line else out
-
-    return succeed_with
-
-
-@pytest.fixture
-def study(succeed):
-    succeed("init")
-    succeed("study new my.study --problem problem.toml --inference-set num_particles=100")
-
-
 def test_the_main_job(study, run, succeed):
     out = succeed("study ask my.study")
     assert out.startswith("Question 0: In state ")

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 import shutil
 import sys
@@ -20,22 +19,6 @@ def run(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     found = command(monkeypatch, capsys, columns=100)
     return lambda line: found(*line.split())
-
-
-@pytest.fixture
-def succeed(run):
-    def succeed_with(line):
-        code, out, err = run(line)
-        assert (code, err) == (0, ""), (line, err)
-        return json.loads(out, parse_constant=pytest.fail) if "--json" in line else out
-
-    return succeed_with
-
-
-@pytest.fixture
-def study(succeed):
-    succeed("init")
-    succeed("study new my.study --problem problem.toml --inference-set num_particles=100")
 
 
 def refused(run, line):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from journeyman.errors import InputError
-from journeyman.problem_files import explain, load_problem, problem_from_record, problem_to_record
+from journeyman.problem_files import explain, problem_from_record, problem_to_record
 from journeyman.study import Study
 
 REST = """
@@ -22,17 +22,6 @@ LABELLED = '[["home", "fork", "in", "out"], ["fork", "pond", "left", "back"], ["
 
 def with_graph(keys="", edges=EDGES, rest=REST):
     return f"discount = 0.9\n[graph]\nedges = {edges}\n{keys}\n{rest}"
-
-
-@pytest.fixture
-def load(tmp_path):
-    def load_text(text, **files):
-        for name, content in files.items():
-            (tmp_path / name.replace("_dot_", ".")).write_text(content, encoding="utf-8")
-        (tmp_path / "problem.toml").write_text(text, encoding="utf-8")
-        return load_problem(tmp_path / "problem.toml")
-
-    return load_text
 
 
 def ways(mdp):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from journeyman.errors import InputError
-from journeyman.problem_files import load_problem, problem_from_record, problem_to_record
+from journeyman.problem_files import problem_from_record, problem_to_record
 from journeyman.study import Study
 from journeyman.worlds.gridworld import gridworld
 
@@ -30,17 +30,6 @@ def with_map(keys="", drawing=DRAWING, top="", rest=REST):
 
 
 WATER = 'terrains = { "~" = "water" }'
-
-
-@pytest.fixture
-def load(tmp_path):
-    def load_text(text, **files):
-        for name, content in files.items():
-            (tmp_path / name.replace("_dot_", ".")).write_text(content, encoding="utf-8")
-        (tmp_path / "problem.toml").write_text(text, encoding="utf-8")
-        return load_problem(tmp_path / "problem.toml")
-
-    return load_text
 
 
 def leads_to(mdp, state, action):
