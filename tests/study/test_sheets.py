@@ -164,6 +164,16 @@ def test_the_picture_marks_where_the_expert_is():
     assert draw_states(make_world("lopes-two-state", 0).problem.mdp) is None
 
 
+def test_names_in_the_picture_lie_within_their_cells():
+    """Letters that reach below the line stay off the border, and names on coloured cells are dark in dark mode too."""
+    mdp = make_world("jail", 1).problem.mdp
+    svg = draw_states(mdp, has_names=True).svg
+    lines = [(float(y), float(size)) for y, size in re.findall(r'<text [^>]* y="([^"]+)" font-size="([^"]+)"', svg)]
+    assert len(lines) == mdp.num_states
+    assert all(y % 1 + 0.3 * size < 1 for y, size in lines), "letters reach 0.3 of their size below the line"
+    assert svg.count('style="fill:') == svg.count('class="name inked"') > 0
+
+
 def test_the_form_saves_a_sheet_in_a_browser(study, tmp_path):
     """By keyboard alone, in a browser without a network; skipped where there is none."""
     sync_api = pytest.importorskip("playwright.sync_api")

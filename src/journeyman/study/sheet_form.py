@@ -133,10 +133,10 @@ def draw_states(mdp: FiniteMDP, *, has_names: bool = False) -> Picture | None:
     return None if mdp.coordinates is None else _draw_graph(mdp, has_names)
 
 
-def _name(mdp: FiniteMDP, state: int, x: float, y: float) -> str:
+def _name(mdp: FiniteMDP, state: int, x: float, y: float, kind: str = "name") -> str:
     name = mdp.state_name(state)
     size = min(0.2, 1.5 / max(1, len(name)))
-    return f'<text class="name" x="{x:.4g}" y="{y:.4g}" font-size="{size:.2g}">{escape(name)}</text>'
+    return f'<text class="{kind}" x="{x:.4g}" y="{y:.4g}" font-size="{size:.2g}">{escape(name)}</text>'
 
 
 def _draw_grid(mdp: FiniteMDP, has_names: bool) -> Picture:
@@ -152,7 +152,7 @@ def _draw_grid(mdp: FiniteMDP, has_names: bool) -> Picture:
         style = f' style="fill:{colour}"' if colour else ""
         parts.append(f'<rect class="cell" x="{column}" y="{row}" width="1" height="1"{style}/>')
         if has_names:
-            parts.append(_name(mdp, state, column + 0.5, row + 0.97))
+            parts.append(_name(mdp, state, column + 0.5, row + 0.9, "name inked" if colour else "name"))
     view = f"-0.2 -0.2 {grid.num_columns + 0.4:g} {grid.num_rows + 0.4:g}"
     return Picture(
         view,
