@@ -242,3 +242,9 @@ def test_errors_keep_their_kind():
         "3`, `journeyman study clone a.study NEW.study --set kind=VALUE`."
     )
     assert in_commands(str(InputError("as it is")), "a.study") == "as it is"
+
+
+def test_advice_about_settings_is_for_the_command_that_was_typed(run, study):
+    assert "Example: journeyman study set my.study max_burn_in=24" in refused(run, "study set my.study max_burn_in")
+    err = refused(run, "study clone my.study new.study --set beta=3")
+    assert "beta belongs to the problem" in err and "--problem COPY.toml" in err and "delta'?" not in err

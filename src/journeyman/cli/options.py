@@ -143,10 +143,10 @@ def split_pairs(pairs: list[str], example: str) -> dict[str, str]:
     return texts
 
 
-def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
+def parse_settings(pairs: list[str] | None, example: str = "--inference-set num_particles=500") -> dict[str, Any]:
     """Return KEY=VALUE texts as options of a method: numbers, true or false where they read like it, else words."""
     settings: dict[str, Any] = {}
-    for key, text in split_pairs(pairs or [], "--inference-set num_particles=500").items():
+    for key, text in split_pairs(pairs or [], example).items():
         try:
             value = json.loads(text.lower() if text in ("True", "False") else text)
         except ValueError:

@@ -34,7 +34,8 @@ def set_settings(
     Examples: [bold]journeyman study set my.study max_burn_in=24[/]; [bold]journeyman study set my.study
     max_samples=64000 num_particles=4000[/].
     """
-    changes = {name: None if value == "default" else value for name, value in opt.parse_settings(pairs).items()}
+    parsed = opt.parse_settings(pairs, "journeyman study set my.study max_burn_in=24")
+    changes = {name: None if value == "default" else value for name, value in parsed.items()}
     with opened_to_change(file) as study:
         study.change_settings(**changes)
         event = study.events[-1].payload
@@ -127,6 +128,8 @@ def _unknown(key: str, settings: "LearnerSettings", hint: str) -> str:
         known = settings.method.options if part == "inference" else ()
         if key in known:
             hint = f"It is an option of the inference method: --set inference.{key}=VALUE"
+    if key in ("beta", "discount", "prior", "mean", "std", "slip", "lapse"):
+        hint = f"{key} belongs to the problem: change it in a copy of the problem file, and say --problem COPY.toml"
     names = ", ".join(name for name in settings.__dataclass_fields__ if name not in PARTS.values())
     return (
         f"a setting must be one of {names}, or PART.OPTION with PART {', '.join(PARTS)}, got {key!r}. {hint}".rstrip()
