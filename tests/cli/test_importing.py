@@ -175,3 +175,18 @@ def test_models_are_compared_on_a_table_as_it_is(run, tmp_path, capsys):
     assert [len(item) for item in found] == [2, 1]
     code, _, err = run("compare", "problem.toml", "bad.csv", *COLUMNS)
     assert code == 1 and "line 4 of bad.csv, subject Ada" in err
+
+
+def test_a_table_that_cannot_be_split_into_columns_says_why(run, tmp_path):
+    """Another separator, the wrong one, a quote that is never closed and an empty file are named as such."""
+    (tmp_path / "bars.csv").write_text(GOOD.replace(";", "|"), "utf-8")
+    (tmp_path / "open.csv").write_text(GARDEN + 'Ada;0;house;"right;x\nAda;1;path;;x\n', "utf-8")
+    (tmp_path / "empty.csv").write_text("", "utf-8")
+    for table in (("bars.csv",), ("good.csv", "--separator", "comma"), ("open.csv",)):
+        code, _, err = run("study", "import", "my.study", *table, *COLUMNS)
+        assert code == 1 and "No other separator is read" in err and "a quote that is never closed" in err
+    code, _, err = run("study", "import", "my.study", "empty.csv", *COLUMNS)
+    assert code == 1 and "empty.csv must be a table of steps, got an empty file" in err
+    (tmp_path / "one.csv").write_text("state,action\nhouse,right\n", "utf-8")
+    assert "one.csv: 1 row, separated by comma." in run("study", "import", "my.study", "one.csv")[1]
+    assert run("study", "export", "my.study", "out.csv")[1] == "Wrote 1 demonstration to out.csv\n"

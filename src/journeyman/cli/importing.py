@@ -119,12 +119,13 @@ def print_report(console: "Console", report: "ImportReport") -> None:
     from rich.table import Table
 
     from journeyman.study.formats.splitting import MOST_LISTED
+    from journeyman.wording import counted
 
     def plain(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     sign = f", separated by {report.separator}" if report.separator else ""
-    plain(f"{report.source}: {report.num_rows} rows{sign}.")
+    plain(f"{report.source}: {counted(report.num_rows, 'row')}{sign}.")
     if report.columns:
         plain("Columns: " + ", ".join(f"{role} = {column}" for role, column in report.columns.items()) + ".")
     if report.ignored:

@@ -237,7 +237,7 @@ def checked_drawing(given: Iterable[str], legend: Legend, name: str, first_line:
     while lines and not lines[-1].strip():
         lines = lines[:-1]
     if not lines:
-        raise InputError(f"a map must have at least one line, got none. Example: {EXAMPLE}")
+        raise InputError(f"a map must have at least one line, got none in {name}. Example: {EXAMPLE}")
     if is_spaced:
         width = max(len(line) for line in lines)
         cleaned, indent = [line.ljust(width) for line in lines], 0

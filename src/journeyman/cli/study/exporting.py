@@ -46,6 +46,7 @@ def export(
     [bold]journeyman study export my.study policy.parquet --what policy[/].
     """
     from journeyman.checks import one_of
+    from journeyman.wording import counted
 
     one_of(what, KINDS, "what", "Leave it out for demonstrations.")
     given = [name for name, value in zip(OF_DEMONSTRATIONS, (format, labels, repeat_last), strict=True) if value]
@@ -59,7 +60,7 @@ def export(
     with opened_to_look(file, threads, max_seconds) as study:
         if what == "demonstrations":
             found = study.demonstrations
-            words = f"{len(found)} demonstrations"
+            words = counted(len(found), "demonstration")
             exports.export_demonstrations(
                 found, to, study.problem, format=format, labels=labels, repeat_last=repeat_last
             )

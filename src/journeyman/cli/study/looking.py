@@ -83,13 +83,16 @@ def knowledge_record(study: "Study") -> dict[str, Any]:
 
 def print_status(file: Path, record: dict[str, Any]) -> None:
     """Print a status."""
+    from journeyman.wording import counted
+
     typer.echo(f"{file}, made {record['created_at']} by {record['created_by']}")
     typer.echo(
         f"Questions: {record['num_queries']} asked, {record['num_done']} answered, {len(record['pending'])} waiting, "
         f"{record['num_failed']} failed, {record['num_abandoned']} abandoned."
     )
     typer.echo(
-        f"Answers that count: {record['num_demonstrations']} demonstrations of {record['num_steps']} actions "
+        f"Answers that count: {counted(record['num_demonstrations'], 'demonstration')} of "
+        f"{counted(record['num_steps'], 'action')} "
         f"({record['num_attached']} attached); {record['num_undone']} taken back."
     )
     for query in record["pending"]:

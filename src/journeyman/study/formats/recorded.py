@@ -112,9 +112,12 @@ def column_map(table: Table, columns: Mapping[str, str | None] | None) -> dict[s
                 f"{turned or 'Known are ' + ', '.join(ROLES) + '.'} {EXAMPLE}"
             )
         if column and column not in table:
+            if not table.names:
+                raise InputError(f"{table.name} must be a table of steps, got an empty file. Check that it was saved.")
+            hint = _separator_hint(table) or nearest(column, table.names) or EXAMPLE
             raise InputError(
                 f"the column for {role} must be one of the table, got {column!r}; {table.name} has "
-                f"{', '.join(table.names) or 'none'}. {nearest(column, table.names) or EXAMPLE}"
+                f"{', '.join(table.names)}. {hint}"
             )
     chosen = {role: column for role, column in given.items() if column}
     for role, column in chosen.items():
@@ -130,9 +133,7 @@ def column_map(table: Table, columns: Mapping[str, str | None] | None) -> dict[s
             if "state" not in found
             else (f", or where only states were recorded, one after the other, next_state={found['state']}")
         )
-        hint = EXAMPLE
-        if len(table.names) == 1 and table.separator is not None:
-            hint = "Is it separated by a comma, semicolon or tab? No other separator is read."
+        hint = _separator_hint(table) or EXAMPLE
         raise InputError(
             f"a table of steps must have the columns state and action (or next_state), got "
             f"{', '.join(table.names) or 'none'} in {table.name}. Say which column is the {lacking}{other}. {hint}"
@@ -140,6 +141,16 @@ def column_map(table: Table, columns: Mapping[str, str | None] | None) -> dict[s
     for column in found.values():
         table.check_has(column, what="a table of steps")
     return found
+
+
+def _separator_hint(table: Table) -> str:
+    """Return what to look at where a text has one column only: it hardly was meant so."""
+    if len(table.names) != 1 or table.separator is None:
+        return ""
+    return (
+        "Is it separated by a comma, semicolon or tab? No other separator is read. If it is, look for a quote that is "
+        "never closed."
+    )
 
 
 def index_fns(mdp: FiniteMDP | None) -> tuple[IndexFn, IndexFn]:
