@@ -81,7 +81,10 @@ def test_impossible_steps_are_refused_or_skipped(run):
     assert num_answers() == 0
     code, out, err = run("study", "import", "my.study", "bad.csv", *COLUMNS, "--dry-run")
     assert (code, err) == (1, "")
-    assert "Impossible steps:\n  line 4 of bad.csv, subject Ada: shed" in out
+    assert (
+        "1 impossible step among 3 rows:\n  line 4 of bad.csv, subject Ada: shed" in out
+        and out.count("line 4 of bad") == 1
+    )
     assert "Would be refused: demonstrations must be possible in this problem, got 1 impossible step among 3" in out
     code, out, err = run("study", "import", "my.study", "bad.csv", *COLUMNS, "--skip-impossible", "--json")
     record = json.loads(out)
@@ -190,3 +193,18 @@ def test_a_table_that_cannot_be_split_into_columns_says_why(run, tmp_path):
     (tmp_path / "one.csv").write_text("state,action\nhouse,right\n", "utf-8")
     assert "one.csv: 1 row, separated by comma." in run("study", "import", "my.study", "one.csv")[1]
     assert run("study", "export", "my.study", "out.csv")[1] == "Wrote 1 demonstration to out.csv\n"
+
+
+def test_a_count_that_is_taken_for_a_time_is_explained(run, tmp_path):
+    """Rows left out look impossible where `time` only orders: the message says how to make gaps of them, once."""
+    table = "time,state,action\n0,house,right\n1,path,right\n3,hedge,down\n"
+    (tmp_path / "timed.csv").write_text(table, "utf-8")
+    code, out, _ = run("study", "import", "my.study", "timed.csv", "--dry-run")
+    assert code == 1 and out.count("line 4 of timed.csv") == 1
+    assert "If time counts steps, so that a number left out is a gap: --columns step=time." in out
+    code, out, _ = run("study", "import", "my.study", "timed.csv", "--columns", "step=time", "--dry-run")
+    assert code == 0 and "Would attach 2 demonstrations of 3 steps" in out
+    code, out, _ = run("study", "import", "my.study", "timed.csv", "--skip-impossible", "--dry-run")
+    assert code == 0 and out.count("line 4 of timed.csv") == 1
+    code, _, err = run("study", "import", "my.study", "bad.csv", *COLUMNS)
+    assert code == 1 and "counts steps" not in err

@@ -114,8 +114,11 @@ def split_note(report: "ImportReport") -> str:
     return " ".join(parts)
 
 
-def print_report(console: "Console", report: "ImportReport") -> None:
-    """Print what was found in a table: columns, counts of each subject, first rows as understood, impossible steps."""
+def print_report(console: "Console", report: "ImportReport", *, is_refused: bool = False) -> None:
+    """Print what was found in a table: columns, counts of each subject, first rows as understood, impossible steps.
+
+    With `is_refused` the last are left out: the message that follows lists them.
+    """
     from rich.table import Table
 
     from journeyman.study.formats.splitting import MOST_LISTED
@@ -149,6 +152,8 @@ def print_report(console: "Console", report: "ImportReport") -> None:
         owner = "".join(f" {word}" for word in (row["subject"], row["demonstration"]) if word)
         led = f" -> {row['next_state']}" if row["action"] and row["next_state"] else ""
         plain(f"  {row['place']}{owner}: {row['state'] or '(no state)'}, {row['action'] or '(no action)'}{led}")
+    if is_refused:
+        return
     if report.impossible:
         plain(
             f"Impossible steps, first {MOST_LISTED}:" if len(report.impossible) > MOST_LISTED else "Impossible steps:"

@@ -105,7 +105,11 @@ def import_file(
         words = f"Attached {size}, {answers[0]} to {answers[-1]}." if answers else "Nothing is new."
     if skipped:
         words += f" Left out {len(skipped)} that are there already."
-    opt.show(as_json, lambda: record | {"report": report.to_record()}, lambda console: print_report(console, report))
+    opt.show(
+        as_json,
+        lambda: record | {"report": report.to_record()},
+        lambda console: print_report(console, report, is_refused=not skip_impossible),
+    )
     if not as_json:
         typer.echo(words)
     if dry_run and refusal is not None:

@@ -133,10 +133,13 @@ class ImportReport:
         shown = "\n".join(f"  {item}" for item in self.impossible[:MOST_LISTED])
         more = len(self.impossible) - MOST_LISTED
         rest = f"\n  and {more} more" if more > 0 else ""
+        time = self.columns.get("time")
+        counts = f"If {time} counts steps, so that a number left out is a gap: --columns step={time}. " if time else ""
         raise InputError(
             f"demonstrations must be possible in this problem, got {counted(len(self.impossible), 'impossible step')} "
             f"among {self.num_rows} rows:\n{shown}{rest}\nCorrect them, or leave them out and split there: "
-            "--skip-impossible (in Python skip_impossible=True). Rows that are separate answers need a column "
+            "--skip-impossible (in Python skip_impossible=True). "
+            f"{counts}Rows that are separate answers need a column "
             "demonstration that tells them apart; on an unrolled problem states are t * S + s."
         )
 
