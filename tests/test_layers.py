@@ -16,6 +16,7 @@ LAYERS = [
     "registry",
     "extras",
     "threads",
+    "once",
     "progress",
     "storage",
     "compiling",

@@ -124,7 +124,7 @@ def test_mistakes_are_messages(run, options, message):
     [
         ("a.csv", "state,action\n", "a.csv must have at least one step, got none in 0 rows, of which 0 lack"),
         ("a.csv", "state,action\nNA,left\nhouse,\n.,\n", "got none in 3 rows, of which 3 lack a state or an action"),
-        ("a.xlsx", "", "got 'a.xlsx'. Save the sheet as CSV, and take that."),
+        ("a.xlsx", "", "got 'a.xlsx'. Spreadsheets read and write CSV: use that."),
     ],
 )
 def test_a_file_without_steps_is_named(run, tmp_path, name, content, message):

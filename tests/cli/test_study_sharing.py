@@ -76,6 +76,39 @@ def test_ask_says_that_the_certificate_holds(succeed):
     assert "the certificate may hold by now. See: journeyman study certify a.study" in succeed("study ask a.study")
 
 
+def test_status_checks_the_model_in_full_only_once(succeed, monkeypatch):
+    """A full check takes long; what it found is kept until the next answer, and status says it again."""
+    from journeyman.learner import learner
+    from journeyman.study import Study, store
+
+    succeed("study new a.study --world lopes-two-state --inference enumerate --epsilon 5")
+    succeed("study tell a.study 0 1" if succeed("study ask a.study --json") else "")
+    asked, criticise = [], learner.criticise
+
+    def watched(*arguments, is_full, **options):
+        asked.append(is_full)
+        return criticise(*arguments, is_full=is_full, **options)
+
+    monkeypatch.setattr(learner, "criticise", watched)
+    assert "Certificate: holds." in succeed("study status a.study") and asked == [True]
+    assert "Certificate: holds." in succeed("study status a.study") and asked == [True, False]
+    with Study.open("a.study") as study:
+        (number,) = {row[0] for row in study._connection.execute("SELECT event_number FROM verdicts")}
+        store.write_verdict(study._connection, number, "certificate", "doubtful")
+        study._connection.commit()
+    said = succeed("study status a.study")
+    assert "holds, but the model is doubtful" in said and "journeyman study doubts a.study says why" in said
+    assert asked == [True, False, False]
+
+
+def test_other_tables_are_not_merged(study, run, tmp_path):
+    """A merge takes no columns of other names, so its advice is not to name them."""
+    for name, text in (("cut.csv", "question,answer\n0,right\n"), ("empty.csv", "")):
+        (tmp_path / name).write_text(text)
+        code, _, err = run(f"study merge my.study {name}")
+        assert code == 1 and "an answer sheet, a copy of the study or an export" in err and "--columns" not in err
+
+
 def test_long_choices_show_how_far_they_are(study, monkeypatch, run):
     """Defect 11: asking for 500 questions at once was silent for 8 minutes."""
     from journeyman.learner import asking

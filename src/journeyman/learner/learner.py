@@ -319,10 +319,11 @@ class ActiveLearner(LedgerView):
         """Return what a fresh, longer posterior says about `apprentice()`; takes the time of inference from scratch."""
         return self.certifying("confirmation")(progress)
 
-    def certifying(self, name: str) -> Callable[[bool], Certificate]:
+    def certifying(self, name: str, *, is_quick: bool = False) -> Callable[[bool], Certificate]:
         """Return a function that computes the "certificate" or "confirmation" of what is known now.
 
         It takes whether to show progress. The learner may be told more before and while it computes: nothing waits.
+        With `is_quick` rivals of the model that need inference are left out, also where the certificate holds.
         """
         policy, belief, number = self.apprentice(), self._state.belief, self._state.last_change
         certify_fn = {"certificate": certificate_of, "confirmation": confirmation_of}[name]
@@ -332,9 +333,11 @@ class ActiveLearner(LedgerView):
 
         def compute(progress: bool) -> Certificate:
             def check(_: Posterior, is_full: bool) -> Criticism | None:
-                return criticise_fn(None if is_full else False, progress) if self.is_checked else None
+                wanted = None if is_full and not is_quick else False
+                return criticise_fn(wanted, progress) if self.is_checked else None
 
-            return self._computed(name, number, lambda: certify_fn(*arguments, progress, check))
+            kept = f"quick {name}" if is_quick else name
+            return self._computed(kept, number, lambda: certify_fn(*arguments, progress, check))
 
         return compute
 

@@ -124,12 +124,14 @@ def mdp_of_map(
     steps: Any = np.array(list(moves.values()))
     executed = landing_states(cells.places, cells.shape, steps)
     initial: Any = is_start / is_start.sum() if is_start.any() else None
+    rows = _rows(table, executed, ends, STAY in moves)
+    available = _available(table, cells, executed, ends, STAY in moves)
     with table.file.table("actions").blamed("labels"):
         return FiniteMDP(
-            rows=_rows(table, executed, ends, STAY in moves),
+            rows=rows,
             discount=discount,
             initial=initial,
-            available=_available(table, cells, executed, ends, STAY in moves),
+            available=available,
             terminal=ends,
             state_labels=tuple(labels),
             action_labels=action_labels or tuple(moves),

@@ -14,10 +14,10 @@ from journeyman.extras import require
 from journeyman.inference import Posterior
 from journeyman.learner import Learner
 from journeyman.mdp import FiniteMDP
+from journeyman.mdp.layouts import drawing_kind, layout_of
 from journeyman.problem import Problem
 from journeyman.report.drawing.cells import add_legend, has_marks, hide_unknown, make_panels, plain
 from journeyman.report.drawing.graphs import RADIUS, points_per_unit
-from journeyman.report.drawing.layouts import drawing_kind, layout_of
 from journeyman.report.drawing.maps import state_map
 from journeyman.report.drawing.marks import has_initial_marks, has_row_numbering
 from journeyman.report.drawing.terminal_grid import Sheet, fitting_sheet

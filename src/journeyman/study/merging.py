@@ -35,7 +35,7 @@ from journeyman.learner.ledger import (
     undo_event,
 )
 from journeyman.problem import Problem
-from journeyman.storage.tables import file_bytes
+from journeyman.storage.tables import file_bytes, file_text
 from journeyman.study import store
 from journeyman.study.database import explain_errors, open_file
 from journeyman.study.formats import read_demonstrations
@@ -202,7 +202,20 @@ def read_source(path: Path, problem: Problem, identity: str) -> Source:
                 "Merge it into the study that wrote it."
             )
         return Sheet(path.name, sheet.answers)
+    if path.suffix.lower() in (".csv", ".tsv", ".txt"):
+        _check_columns(path)
     return Exported(path.name, read_demonstrations(path, problem))
+
+
+def _check_columns(path: Path) -> None:
+    """Refuse a table that is neither a sheet nor an export: a merge takes no columns of other names."""
+    header = file_text(path, "answers").partition("\n")[0].strip()
+    if not all(name in header for name in ("demonstration", "state", "action")):
+        raise InputError(
+            f"answers must come from an answer sheet, a copy of the study or an export, got {path.name}, whose first "
+            f"line is {header[:80]!r}. Leave the columns of a sheet as they were written (question, answer, study, key "
+            "and others); to add other recorded data: journeyman study import."
+        )
 
 
 def _read_copy(path: Path, identity: str) -> Copy:

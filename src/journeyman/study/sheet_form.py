@@ -14,6 +14,7 @@ import numpy as np
 
 from journeyman.learner import Query
 from journeyman.mdp import FiniteMDP
+from journeyman.mdp.layouts import drawing_kind, layout_of
 from journeyman.problem import Problem
 from journeyman.types import FloatArray
 
@@ -124,13 +125,13 @@ def _size(view: str) -> str:
 
 
 def draw_states(mdp: FiniteMDP, *, has_names: bool = False) -> Picture | None:
-    """Return a drawing of all states, on their grid or at their coordinates; None where nobody knows where they lie.
+    """Return a drawing of all states, on their grid or as a graph; None where such a drawing could not be read.
 
     With `has_names`, labels or numbers of the states are written into it.
     """
     if mdp.grid is not None:
         return _draw_grid(mdp, has_names)
-    return None if mdp.coordinates is None else _draw_graph(mdp, has_names)
+    return _draw_graph(mdp, has_names) if drawing_kind(mdp) == "graph" else None
 
 
 def _name(mdp: FiniteMDP, state: int, x: float, y: float, kind: str = "name") -> str:
@@ -163,15 +164,9 @@ def _draw_grid(mdp: FiniteMDP, has_names: bool) -> Picture:
 
 
 def _draw_graph(mdp: FiniteMDP, has_names: bool) -> Picture:
-    assert mdp.coordinates is not None
-    edges = {
-        (min(state, other), max(state, other))
-        for state in range(mdp.num_states)
-        for action in np.flatnonzero(mdp.available[state])
-        for other in mdp.next_states(state, int(action))[0].tolist()
-        if other != state
-    }
-    places = np.asarray(mdp.coordinates, dtype=np.float64) * [1.0, -1.0]
+    layout = layout_of(mdp)
+    edges = layout.links.pairs.tolist()
+    places = layout.places * [1.0, -1.0]
     lengths = [float(np.linalg.norm(places[one] - places[other])) for one, other in edges]
     shortest = min((length for length in lengths if length > 0.0), default=1.0)
     places = (places - places.min(axis=0)) / shortest + MARGIN
@@ -179,7 +174,7 @@ def _draw_graph(mdp: FiniteMDP, has_names: bool) -> Picture:
     lines = "".join(
         f'<line class="edge" x1="{places[a, 0]:.3g}" y1="{places[a, 1]:.3g}" x2="{places[b, 0]:.3g}" '
         f'y2="{places[b, 1]:.3g}"/>'
-        for a, b in sorted(edges)
+        for a, b in edges
     )
     dots = "".join(f'<circle class="cell" cx="{x:.3g}" cy="{y:.3g}" r=".18"/>' for x, y in places.tolist())
     names = [_name(mdp, state, x, y + 0.4) for state, (x, y) in enumerate(places.tolist())] if has_names else []

@@ -314,6 +314,12 @@ class Study(LedgerView):
         """Return what may be said about `apprentice()`; others can ask and tell meanwhile."""
         return self._certified("certificate", progress)
 
+    def quick_certificate(self, *, progress: bool = False) -> Certificate:
+        """Return the same, with a quick check of the model only: for those who know its `verdict` already."""
+        with self._lock:
+            certify_fn = self._catch_up().certifying("certificate", is_quick=True)
+        return certify_fn(progress)
+
     def confirmation(self, *, progress: bool = False) -> Certificate:
         """Return what a fresh, longer posterior says about `apprentice()`; others can ask and tell meanwhile."""
         return self._certified("confirmation", progress)

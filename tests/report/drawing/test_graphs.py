@@ -8,11 +8,11 @@ from matplotlib.quiver import Quiver
 from report.drawing.drawn_graphs import graph, labyrinth
 
 from journeyman.acquisition import Scores
+from journeyman.mdp.layouts import layout_of
 from journeyman.problem import Problem
 from journeyman.report import posterior_map, save_figure, state_map, summarise_world, world_figure
 from journeyman.report.drawing.cells import hide_unknown
 from journeyman.report.drawing.graphs import RADIUS
-from journeyman.report.drawing.layouts import layout_of
 from journeyman.report.scores import titled_score_figure
 from journeyman.rewards import Normal, PerState
 from journeyman.wording import signed_number

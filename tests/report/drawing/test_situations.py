@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from journeyman.mdp import FiniteMDP, Grid
+from journeyman.report.drawing import situations
 from journeyman.report.drawing.situations import (
     Situation,
     destination_words,
@@ -114,7 +115,16 @@ def test_only_ascii_where_nothing_else_can_be_shown():
             assert plain(drawn(mdp, state, colour=colour, encoding="ascii")).isascii()
 
 
-def test_a_maze_without_places_is_a_tree_of_what_comes_next():
+def test_a_maze_without_places_is_laid_out_by_itself():
+    """The labyrinth looks like one: all of it, or what is around where there is less room."""
+    whole = plain(drawn(tree(6), 9, 200, 80))
+    assert whole.count("○") == 127 - 4 and "[YOU]" in whole
+    near = plain(drawn(tree(6), 9, 60, 20))
+    assert "[YOU]" in near and all(f"<{action}>" in near for action in range(3)) and near.count("○") < 123
+
+
+def test_what_cannot_be_laid_out_is_a_tree_of_what_comes_next(monkeypatch):
+    monkeypatch.setattr(situations, "drawing_kind", lambda mdp: "bars")
     lines = plain(drawn(tree(), 9)).splitlines()
     assert "0" in lines[0] and "left" in lines[0] and lines[0].endswith("node-19")
     assert lines[1].endswith("from there: node-39, node-40")

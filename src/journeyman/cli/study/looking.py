@@ -46,11 +46,17 @@ def belief_record(study: "Study") -> dict[str, Any]:
     """Return the certificate in short, how well the reward is known if that is the goal, and what is doubtful."""
     from journeyman.apprentice.epsilon import epsilon_record
 
-    certificate = study.certificate(progress=sys.stderr.isatty())
+    verdict = study.verdict()  # who has looked before knows what a full check of the model says
+    certify_fn = study.certificate if verdict is None else study.quick_certificate
+    certificate = certify_fn(progress=sys.stderr.isatty())
     criticism = certificate.criticism or study.criticism(is_full=False)
     posterior = study.posterior()
+    status, reasons = certificate.status, list(criticism.reasons)
+    if verdict is not None and verdict.is_doubtful and not criticism.is_doubtful:
+        status = "doubtful" if status == "holds" else status
+        reasons = [f"a full check found that (journeyman study doubts {study.path} says why)"]
     return {
-        "certificate": certificate.status,
+        "certificate": status,
         "epsilon": epsilon_record(certificate.epsilon),
         "delta": certificate.delta,
         "failure_chance": certificate.p_hat,
@@ -58,10 +64,10 @@ def belief_record(study: "Study") -> dict[str, Any]:
         "expected_regret": certificate.mean_regret,
         "reward": knowledge_record(study) if study.settings.goal == "reward" else None,
         "model": {
-            "is_doubtful": criticism.is_doubtful,
+            "is_doubtful": bool(reasons),
             "is_full": criticism.is_full,
             "log_evidence_against": criticism.log_evidence,
-            "reasons": list(criticism.reasons),
+            "reasons": reasons,
             "advice": list(criticism.advice),
         },
         "log_evidence": posterior.log_evidence,

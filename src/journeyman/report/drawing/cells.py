@@ -6,7 +6,7 @@ import numpy as np
 
 from journeyman.extras import require
 from journeyman.mdp import FiniteMDP, Grid
-from journeyman.report.drawing.layouts import drawing_kind, layout_of, likely_moves
+from journeyman.mdp.layouts import drawing_kind, layout_of, likely_moves
 from journeyman.report.drawing.marks import describe_initial, has_initial_marks, has_row_numbering, named_kinds
 from journeyman.types import AnyArray, BoolArray, FloatArray
 from journeyman.wording import signed_number

@@ -7,8 +7,8 @@ import numpy as np
 
 from journeyman.extras import require
 from journeyman.mdp import FiniteMDP
+from journeyman.mdp.layouts import Layout, layout_of, likely_moves
 from journeyman.report.drawing.cells import INITIAL, TERMINAL, UNKNOWN, plain
-from journeyman.report.drawing.layouts import Layout, layout_of, likely_moves
 from journeyman.report.drawing.marks import has_initial_marks
 from journeyman.types import AnyArray, BoolArray, FloatArray
 from journeyman.wording import signed_number

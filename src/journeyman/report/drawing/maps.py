@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from journeyman.errors import InputError
 from journeyman.extras import require
 from journeyman.mdp import FiniteMDP
+from journeyman.mdp.layouts import drawing_kind
 from journeyman.problem import Problem
 from journeyman.report.drawing.cells import (
     add_legend,
@@ -24,7 +25,6 @@ from journeyman.report.drawing.cells import (
     plain,
 )
 from journeyman.report.drawing.graphs import draw_nodes
-from journeyman.report.drawing.layouts import drawing_kind
 from journeyman.report.world.summary import WorldSummary, checked_values, per_state
 from journeyman.storage.files import whole_file
 from journeyman.types import BoolArray, FloatArray

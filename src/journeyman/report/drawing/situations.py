@@ -1,7 +1,7 @@
 """One situation in the terminal: where somebody is, what is around, and where each key leads.
 
 On a grid the whole grid is drawn, or a window around the place where it is too large. Elsewhere states that have
-coordinates are drawn as a map, and others as a small tree: the place, where its actions lead, and what comes after
+a layout are drawn as a map, and others as a small tree: the place, where its actions lead, and what comes after
 that. Everything can be read without colour, and in ASCII.
 """
 
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from journeyman.mdp import FiniteMDP, Grid
 from journeyman.mdp.graph import state_links
+from journeyman.mdp.layouts import drawing_kind, layout_of
 from journeyman.report.drawing.marks import commonest_kind
 from journeyman.types import BoolArray
 from journeyman.wording import percent
@@ -88,7 +89,7 @@ def draw_situation(console: Console, situation: Situation, width: int, height: i
     lines = None
     if mdp.grid is not None:
         lines = _grid_lines(pen, situation, mdp.grid, width, height)
-    elif mdp.coordinates is not None:
+    elif drawing_kind(mdp) == "graph":
         lines = _map_lines(pen, situation, width, height)
     lines = (lines or _tree_lines(pen, situation, width, height))[:height]
     for line in lines:
@@ -287,7 +288,7 @@ def flowed(entries: Sequence[Text], width: int, gap: str = "   ") -> list[Text]:
     return lines
 
 
-# Maps: states with coordinates
+# Maps: states that can be drawn as a graph
 
 
 def _map_lines(pen: Pen, situation: Situation, width: int, height: int) -> list[Text] | None:
@@ -316,9 +317,7 @@ def _near(situation: Situation, rings: int | None) -> BoolArray:
 def _places(situation: Situation, near: BoolArray, width: int, height: int) -> dict[int, tuple[int, int]] | None:
     """Return the line and column of each state, or None if some would touch: chips need 3 characters, others 1."""
     states = np.flatnonzero(near)
-    coordinates = situation.mdp.coordinates
-    assert coordinates is not None
-    points = coordinates[states]
+    points = layout_of(situation.mdp).places[states]
     low, size = points.min(axis=0), np.maximum(np.ptp(points, axis=0), 1e-9)
     scale = min((width - 7) / (2.0 * size[0]), (height - 1) / size[1])  # lines per unit; 2 characters per line
     columns = np.rint(3.0 + 2.0 * scale * (points[:, 0] - low[0])).astype(int)

@@ -11,7 +11,7 @@ from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.learner import Learner, StepRecord
 from journeyman.learner.simulate import answered_steps
-from journeyman.report.drawing import drawn_once
+from journeyman.once import once_for_each
 from journeyman.report.drawing.maps import world_figure
 from journeyman.report.drawing.marks import states_without_preference
 from journeyman.report.html import (
@@ -183,7 +183,7 @@ def comparison_report(comparison: Comparison, next_steps: tuple[str, ...] = ()) 
     )
 
 
-@drawn_once
+@once_for_each
 def race_figure(comparison: Comparison) -> Any:
     """Return how the beliefs of all learners changed."""
     return progress_figure(comparison.summaries)

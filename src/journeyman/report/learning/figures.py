@@ -8,9 +8,9 @@ import numpy as np
 from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.criticism import ALARM, Criticism
 from journeyman.extras import require
-from journeyman.report.drawing import drawn_once
+from journeyman.mdp.layouts import drawing_kind
+from journeyman.once import once_for_each
 from journeyman.report.drawing.cells import add_legend, hide_unknown, make_panels, new_figure, plain
-from journeyman.report.drawing.layouts import drawing_kind
 from journeyman.report.drawing.maps import state_map
 from journeyman.report.learning.summary import BeliefSummary
 from journeyman.report.posterior.knowledge import ParameterKnowledge
@@ -140,7 +140,7 @@ def parameter_figure(knowledge: ParameterKnowledge, truth: FloatArray | None = N
     return figure
 
 
-@drawn_once
+@once_for_each
 def reward_figure(summary: BeliefSummary) -> "Figure":
     """Return the posterior mean of the reward, per state."""
     mdp = summary.problem.mdp
@@ -151,7 +151,7 @@ def reward_figure(summary: BeliefSummary) -> "Figure":
     return figure
 
 
-@drawn_once
+@once_for_each
 def uncertainty_figure(summary: BeliefSummary) -> "Figure":
     """Return the posterior standard deviation of the reward, per state."""
     mdp = summary.problem.mdp
@@ -163,7 +163,7 @@ def uncertainty_figure(summary: BeliefSummary) -> "Figure":
     return figure
 
 
-@drawn_once
+@once_for_each
 def score_map_figure(summary: BeliefSummary) -> "Figure | None":
     """Return what the next question would be worth in each state; None if nothing may be asked."""
     scores = summary.scores
@@ -174,7 +174,7 @@ def score_map_figure(summary: BeliefSummary) -> "Figure | None":
     return titled_score_figure(summary.problem.mdp, scores, asked, scores.best_state(), title, pad=20)
 
 
-@drawn_once
+@once_for_each
 def apprentice_figure(summary: BeliefSummary) -> "Figure":
     """Return the apprentice's actions over the chance that they are optimal."""
     mdp, certainty = summary.problem.mdp, summary.certainty

@@ -10,9 +10,9 @@ from journeyman.experiment.statistics.queries import counts_per_state
 from journeyman.experiment.statistics.table import with_methods
 from journeyman.extras import require
 from journeyman.mdp import FiniteMDP
+from journeyman.mdp.layouts import drawing_kind, layout_of
 from journeyman.report.drawing.cells import add_legend, draw_bars, draw_cells, new_figure, plain
 from journeyman.report.drawing.graphs import draw_nodes
-from journeyman.report.drawing.layouts import drawing_kind, layout_of
 from journeyman.report.sweep.figure_data import DEFAULTS, FigureData, FigureOptions, figure_data, wrapped_title
 from journeyman.types import FloatArray
 from journeyman.worlds import World, make_world

@@ -190,7 +190,7 @@ def find_format(name: str | None, place: str | Path) -> Format:
     endings = ", ".join(ending for chosen in FORMATS.values() for ending in chosen.endings)
     advice = f"Use {endings}, or name it: {', '.join(FORMATS)}."
     if kind in SPREADSHEETS:
-        advice = "Save the sheet as CSV, and take that."
+        advice = "Spreadsheets read and write CSV: use that."
     raise InputError(f"the format must be clear from the ending of the file, got {str(place)!r}. {advice}")
 
 

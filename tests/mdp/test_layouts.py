@@ -6,9 +6,9 @@ from report.drawing.drawn_graphs import graph, labyrinth, ring
 from scipy.spatial.distance import pdist
 
 from journeyman.mdp import FiniteMDP
+from journeyman.mdp.layouts import drawing_kind, layout_of, likely_moves
 from journeyman.memory import Memory
 from journeyman.problem import Problem
-from journeyman.report.drawing.layouts import drawing_kind, layout_of, likely_moves
 from journeyman.rewards import Normal, PerState
 from journeyman.worlds import gridworld, make_world
 

@@ -17,9 +17,9 @@ from scipy.sparse import csgraph
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from journeyman.mdp import FiniteMDP
 from journeyman.mdp.graph import copies_below
-from journeyman.report.drawing import drawn_once
+from journeyman.mdp.model import FiniteMDP
+from journeyman.once import once_for_each
 from journeyman.types import BoolArray, FloatArray, IntArray
 
 MIN_STATES, MAX_LAID_OUT, MAX_STATES = 3, 500, 3000  # fewer say more as bars; more take too long, or have no room
@@ -89,7 +89,7 @@ def drawing_kind(mdp: FiniteMDP) -> str:
     return "graph" if MIN_STATES <= len(links.names) <= MAX_LAID_OUT and is_readable else "bars"
 
 
-@drawn_once
+@once_for_each
 def layout_of(mdp: FiniteMDP) -> Layout:
     """Return where to draw the states of an MDP without a grid; computed once for each."""
     links = layout_links(mdp)
@@ -103,7 +103,7 @@ def layout_of(mdp: FiniteMDP) -> Layout:
     return Layout(places / _spacing(places), links)
 
 
-@drawn_once
+@once_for_each
 def layout_links(mdp: FiniteMDP) -> "Links":
     """Return which states to join, from the likely transitions; links of the first copy come first."""
     rows, probabilities = mdp.rows, mdp.rows.probabilities
