@@ -34,6 +34,7 @@ ALARM = 25.0  # evidence that makes a model doubtful: by chance in at most 1 of 
 CONTRADICTION_LEVEL = 0.01
 LOG_SHARES = {"samples": np.log(0.5), "change": np.log(0.25), "variants": np.log(0.25)}
 MAX_PARAMETERS = 400  # of a problem whose full check comes by itself
+MAX_WORK = 500_000  # parameters times answers of it: inferences along the answers take minutes beyond
 ADVICE = {
     "rationality": "let beta be unknown if it is taken for known, Boltzmann(beta=LogNormal(...)), or use a beta "
     "or prior that foretells better",
@@ -200,6 +201,12 @@ class Criticism:
             "reasons": list(self.reasons),
             "advice": list(self.advice),
         }
+
+
+def is_quick_to_check(posterior: Posterior) -> bool:
+    """Return whether a full check takes no longer than one would wait for it: then it comes by itself."""
+    num_parameters = posterior.theta.shape[1]
+    return num_parameters <= MAX_PARAMETERS and num_parameters * int(posterior.counts.sum()) <= MAX_WORK
 
 
 def criticise(

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from journeyman.acquisition import RewardKnowledge, Scores
 from journeyman.apprentice import APPRENTICES, Certificate
 from journeyman.apprentice.looks import checked_seconds
-from journeyman.criticism import MAX_PARAMETERS, Criticism, criticise
+from journeyman.criticism import Criticism, criticise, is_quick_to_check
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.asking import ask_event, checked_batch, choose, rate
@@ -345,14 +345,15 @@ class ActiveLearner(LedgerView):
         ----------
         is_full
             Whether to try rivals that need inference of their own, which takes the time of some inferences: other
-            betas, other priors, a change of mind. Default: if there are at most 400 parameters.
+            betas, other priors, a change of mind. Default: if there are at most 400 parameters, and not too many
+            answers for them (`is_quick_to_check`).
         """
         return self.criticising()(is_full)
 
     def criticising(self) -> Callable[..., Criticism]:
         """Return a function that criticises the model by what is known now.
 
-        It takes whether to do so in full (None: if there are few parameters), and whether to show progress.
+        It takes whether to do so in full (None: if that is quick), and whether to show progress.
         """
         posterior, number = self.posterior(), self._state.last_change
         answers, num_threads = tuple(self.ledger.answers.values()), self.num_threads
@@ -360,7 +361,7 @@ class ActiveLearner(LedgerView):
 
         def compute(is_full: bool | None, progress: bool = False) -> Criticism:
             if is_full is None:
-                is_full = posterior.theta.shape[1] <= MAX_PARAMETERS
+                is_full = is_quick_to_check(posterior)
             return self._computed(
                 "criticism" if is_full else "quick criticism",
                 number,
