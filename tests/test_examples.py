@@ -16,7 +16,10 @@ from journeyman.cli.app import app
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "labyrinth"
 README = (EXAMPLE / "README.md").read_text("utf-8")
-FEW = ["--inference-set", "num_particles=100"]
+NUM_BOUTS, NUM_STEPS = 238, 500
+QUICK = [
+    word for pair in ("num_particles=100", "max_leapfrog=10", "max_burn_in=2") for word in ("--inference-set", pair)
+]
 TAKE_OPTIONS = (["study", "new"], ["compare"])  # commands that sample with options of their own
 
 
@@ -26,14 +29,16 @@ def commands_of_readme():
     return [shlex.split(line)[1:] for line in block.group(1).splitlines()]
 
 
-def copy_example(folder, *, num_bouts=None):
-    """Copy what the commands read, with the first bouts of the table or with all."""
+def copy_example(folder, *, num_bouts=NUM_BOUTS, num_steps=NUM_STEPS):
+    """Copy what the commands read, with the first bouts of the table and the first steps of each, or with all."""
     for name in ("problem.toml", "edges.csv", "labyrinth.csv.gz"):
         shutil.copy(EXAMPLE / name, folder / name)
-    if num_bouts is not None:
+    if (num_bouts, num_steps) != (NUM_BOUTS, NUM_STEPS):
         with gzip.open(EXAMPLE / "labyrinth.csv.gz", "rt", newline="") as file:
             header, *lines = file
-        cut = [line for line in lines if int(line.partition(",")[0]) < num_bouts]
+        numbers = [[int(number) for number in line.split(",")[:2]] for line in lines]
+        pairs = zip(lines, numbers, strict=True)
+        cut = [line for line, (bout, step) in pairs if bout < num_bouts and step < num_steps]
         with gzip.open(folder / "labyrinth.csv.gz", "wt", newline="") as file:
             file.writelines([header, *cut])
 
@@ -54,11 +59,11 @@ def rows(path):
         return list(csv.DictReader(file))
 
 
-def check_what_was_written(printed, num_bouts):
+def check_what_was_written(printed, num_bouts=NUM_BOUTS, num_steps=NUM_STEPS):
     """Check files and words that every run has, whatever it found."""
     dry, real = (text for name, text in printed.items() if name.startswith("study import"))
-    assert f"Would attach {num_bouts} demonstrations of {500 * num_bouts} steps. Nothing was written." in dry
-    assert f"Attached {num_bouts} demonstrations of {500 * num_bouts} steps" in real
+    data = f"{num_bouts} demonstrations of {num_bouts * num_steps} steps"
+    assert f"Would attach {data}. Nothing was written." in dry and f"Attached {data}" in real
     assert re.search(r"Question 0: In state \d+: which action", printed["study ask mice.study"])
     rewards, policy = rows("mice-reward.csv"), rows("mice-policy.csv")
     assert [int(row["state"]) for row in rewards] == list(range(127))
@@ -67,15 +72,16 @@ def check_what_was_written(printed, num_bouts):
     for name in ("reward", "uncertainty", "policy"):
         assert Path(f"mice-figures/{name}.png").read_bytes().startswith(b"\x89PNG")
     page = Path("mice.html").read_text("utf-8")
-    assert "Mice in a labyrinth" in page and f"{500 * num_bouts:,} actions" in page
+    assert "Mice in a labyrinth" in page and f"{num_bouts * num_steps:,} actions" in page
     return {row["name"]: row for row in json.loads(Path("mice-models/comparison.json").read_text())["models"]}
 
 
 def test_the_commands_of_the_readme_run_on_ten_bouts(tmp_path, monkeypatch):
+    """Of 20 steps each, with few particles that hardly move: what they find does not matter here."""
     monkeypatch.chdir(tmp_path)
-    copy_example(tmp_path, num_bouts=10)
-    models = check_what_was_written(run_all(options=FEW), 10)
-    assert models["chance"]["bits"] < models["empirical policy"]["bits"] < 0.0
+    copy_example(tmp_path, num_bouts=10, num_steps=20)
+    models = check_what_was_written(run_all(options=QUICK), num_bouts=10, num_steps=20)
+    assert models["chance"]["bits"] == pytest.approx(-1.585, abs=0.01)
 
 
 @pytest.mark.slow
@@ -84,16 +90,14 @@ def test_the_whole_example_takes_three_minutes_on_two_cores_and_finds_what_is_to
     copy_example(tmp_path)
     begin = time.process_time()
     printed = run_all()
-    assert time.process_time() - begin < 2 * 180.0
-    models = check_what_was_written(printed, 238)
-    plain, remembering = (
-        models["reward per state, beta unknown, no memory"],
-        models["reward per state, beta unknown, memory: has visited 116 since 0"],
-    )
+    assert time.process_time() - begin < 180.0  # of processor time, which two idle cores have in less
+    models = check_what_was_written(printed)
+    plain = models["beta unknown, no memory"]
+    remembering = models["beta unknown, memory: has visited 116 since 0"]
     assert plain["share"] >= 0.95 and remembering["share"] > 2.2
     assert f"{plain['bits']:.4f}" in README and f"{remembering['bits']:.4f}" in README
-    water = float(rows("mice-reward.csv")[116]["mean"])
-    assert abs(water) < 0.2  # nothing tells the water apart, as README says
+    water = rows("mice-reward.csv")[116]
+    assert float(water["low"]) < 0.0 < float(water["high"])  # nothing tells the water apart
 
 
 def test_the_script_runs_the_commands_of_the_readme():
