@@ -205,7 +205,7 @@ class Criticism:
 
 def is_quick_to_check(posterior: Posterior) -> bool:
     """Return whether a full check takes no longer than one would wait for it: then it comes by itself."""
-    num_parameters = posterior.theta.shape[1]
+    num_parameters = int(posterior.theta.shape[1])
     return num_parameters <= MAX_PARAMETERS and num_parameters * int(posterior.counts.sum()) <= MAX_WORK
 
 
