@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench calibration reproduction-docs lint clean
+.PHONY: help demo labyrinth test test-all bench calibration reproduction-docs lint clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -19,6 +19,9 @@ help:  ## Show this list.
 
 demo: .venv/installed  ## Two learners ask a simulated expert; report in journeyman-demo/.
 	$(BIN)/journeyman demo
+
+labyrinth: .venv/compiled  ## The example with real data, from table to report: examples/labyrinth/mice.html.
+	PATH="$(CURDIR)/$(BIN):$$PATH" examples/labyrinth/run.sh
 
 test: .venv/compiled  ## Run the tests that are not marked slow, on all cores.
 	$(BIN)/python $(PYTEST) -m "not slow" $(PYTEST_ARGS)

@@ -8,7 +8,8 @@ import pytest
 from criticism.misfits import HOME, WATER, left_and_right, maze_problem, mouse_with_two_goals, ring_problem, walk
 
 from journeyman.apprentice import certify
-from journeyman.criticism import criticise
+from journeyman.criticism import criticise, is_quick_to_check
+from journeyman.criticism.check import MAX_WORK
 from journeyman.criticism.contradictions import alike_actions, chance_of_second, contradictions_in
 from journeyman.criticism.predictive import predictive_frequencies
 from journeyman.criticism.rivals import is_homogeneous, rescaled, rival_models
@@ -203,3 +204,17 @@ def test_certify_with_demonstrations_notices_two_goals_and_says_what_it_did_not_
     checked = certify(posterior, 5.0, 0.1, demonstrations=demonstrations)
     assert checked.status == "doubtful"
     assert checked.criticism.is_full and checked.criticism.is_ordered
+
+
+def test_a_full_check_comes_by_itself_only_where_nobody_waits_minutes_for_it():
+    """Thousands of recorded steps and hundreds of rewards have the quick check, unless somebody asks for the other."""
+    problem = maze_problem()
+    posterior = infer(problem, [Demonstration.annotation(HOME, 0)], num_particles=100, num_threads=1)
+    assert is_quick_to_check(posterior)
+    most = MAX_WORK // posterior.theta.shape[1]
+    counts = np.zeros_like(posterior.counts)
+    counts[HOME, 0] = most
+    assert is_quick_to_check(replace(posterior, counts=counts))
+    counts = counts.copy()
+    counts[HOME, 0] += 1
+    assert not is_quick_to_check(replace(posterior, counts=counts))

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import logsumexp
 
 from journeyman.criticism import surprise
-from journeyman.criticism.check import ALARM, LOG_SHARES, criticise, is_full_by_itself
+from journeyman.criticism.check import ALARM, LOG_SHARES, criticise
 from journeyman.criticism.rivals import change_chances, geometric_points, passes_over
 from journeyman.criticism.surprise import answers_in_order, sample_gains, steps_of_counts
 from journeyman.demonstrations import Demonstration
@@ -17,7 +17,6 @@ from journeyman.inference.posterior import Posterior
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete, LinearFeatures
-from journeyman.worlds import make_world
 
 STATES = (0, 1, 0, 0, 1, 0)  # that are asked about, in this order
 
@@ -189,14 +188,3 @@ def test_nothing_answered_is_no_surprise():
     found = criticise(posterior_of([]), [])
     assert (found.num_answers, found.is_doubtful, found.reasons, found.advice) == (0, False, (), ())
     assert logsumexp(found.curve) == pytest.approx(np.log(0.5))
-
-
-def test_a_full_check_that_takes_minutes_does_not_come_by_itself():
-    """With very many answers a certificate rests on the quick check, and says what was not looked for."""
-    world = make_world("jail", 0)
-    states = np.flatnonzero(world.problem.queryable)
-    posterior = infer(world.problem, world.expert.answers(states), num_threads=1, num_particles=100)
-    assert is_full_by_itself(posterior)
-    many = replace(posterior, counts=posterior.counts * 200_000)
-    assert not is_full_by_itself(many)
-    assert "Not looked for: another beta" in criticise(posterior, is_full=False).sentence

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from journeyman.demonstrations import Demonstration
-from journeyman.inference import batch, infer
+from journeyman.inference import batch, infer, smc
 from journeyman.inference.batch import gaussian
 from journeyman.inference.batch.gaussian import Chains
 from journeyman.inference.general import GeneralTarget
@@ -172,6 +172,21 @@ def test_small_problems_take_the_way_from_the_prior():
     data = answers(world, 60)
     auto, prior = (infer(world.problem, data, num_particles=200, num_threads=1, path=p) for p in ("auto", "prior"))
     assert auto.theta.tobytes() == prior.theta.tobytes() and auto.log_evidence == prior.log_evidence
+
+
+def test_particles_of_the_prior_take_the_same_way_to_many_data(monkeypatch):
+    """A study that a table of recorded steps is imported into: minutes from the prior, seconds by the Gaussian."""
+    monkeypatch.setattr(batch, "MIN_PARAMETERS", 1)
+    monkeypatch.setattr(batch, "MIN_ANSWERS", 50)
+    problem, data = (world := make_world("random-grid", 2, size=3)).problem, answers(world, 60)
+    counts = problem.counts(data)
+    at_once = infer(problem, data, num_particles=200, num_threads=1)
+    prior = smc.start(problem, num_particles=200, num_threads=1)
+    found = smc.advance(prior, counts, num_threads=1)
+    assert found.theta.tobytes() == at_once.theta.tobytes() and found.log_evidence == at_once.log_evidence
+    assert smc.advance(prior, problem.counts(data[:40]), num_threads=1).moves.num_gradients != found.moves.num_gradients
+    more = smc.advance(found, counts + problem.counts(data[:1]), num_threads=1)  # and on as usual
+    assert more.counts.sum() == 61 and more.weights.std() > 0.0
 
 
 def test_no_data_at_all():

@@ -180,3 +180,9 @@ def test_a_graph_survives_a_study(load, tmp_path):
     assert again.state_labels == problem.mdp.state_labels
     assert np.array_equal(again.coordinates, problem.mdp.coordinates)
     assert ways(again) == ways(problem.mdp)
+
+
+@pytest.mark.parametrize(("name", "what", "order"), [("states", "nodes", "nodes"), ("actions", "actions", "edges")])
+def test_labels_beside_a_graph_are_refused_with_where_their_order_comes_from(load, name, what, order):
+    with pytest.raises(InputError, match=rf"Its {what} have names already, in the order of \[graph\] {order}"):
+        load(with_graph(edges=LABELLED, rest=f'[{name}]\nlabels = ["a"]\n{REST}'))

@@ -34,7 +34,8 @@ ALARM = 25.0  # evidence that makes a model doubtful: by chance in at most 1 of 
 CONTRADICTION_LEVEL = 0.01
 WORTH_A_LOOK = 0.2  # chance of a deviation that advice names
 LOG_SHARES = {"samples": np.log(0.5), "change": np.log(0.25), "variants": np.log(0.25)}
-MAX_PARAMETERS, MAX_WORK = 400, 500_000  # of a full check that comes by itself: parameters, and these times answers
+MAX_PARAMETERS = 400  # of a problem whose full check comes by itself
+MAX_WORK = 500_000  # parameters times answers of it: inferences along the answers take minutes beyond
 ADVICE = {
     "rationality": "let beta be unknown if it is taken for known, Boltzmann(beta=LogNormal(...)), or use a beta "
     "or prior that foretells better",
@@ -208,10 +209,10 @@ class Criticism:
         }
 
 
-def is_full_by_itself(posterior: Posterior) -> bool:
-    """Return whether a full check takes seconds, not minutes, so that nobody need ask for it."""
-    size = posterior.theta.shape[1]
-    return bool(size <= MAX_PARAMETERS and size * int(posterior.counts.sum()) <= MAX_WORK)
+def is_quick_to_check(posterior: Posterior) -> bool:
+    """Return whether a full check takes no longer than one would wait for it: then it comes by itself."""
+    num_parameters = int(posterior.theta.shape[1])
+    return num_parameters <= MAX_PARAMETERS and num_parameters * int(posterior.counts.sum()) <= MAX_WORK
 
 
 def criticise(

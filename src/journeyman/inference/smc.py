@@ -111,7 +111,7 @@ def infer_smc(
         particles = replace(particles, settings=replace(particles.settings, lag=0))  # nobody asks in between
         found, doubt = batch.shortcut(particles, counts, num_threads=num_threads, report=report)
         if found is None:
-            found = advance(particles, counts, num_threads=num_threads, report=report)
+            found = _advanced(particles, counts, num_threads=num_threads, report=report)
     posterior = posterior_of(found)
     if not doubt:
         return posterior
@@ -186,8 +186,19 @@ def advance(
     """Return particles of the posterior given `counts` `[S, A]`, from those given any other counts.
 
     Where the answers are very surprising under them, and were not searched for since their number was less by a fifth,
-    what a search finds is taken, unless it has clearly less evidence; with many parameters there is no search.
+    what a search finds is taken, unless it has clearly less evidence; with many parameters there is no search. From the
+    prior to many answers at once, such as a table of recorded steps, it may go by way of a Gaussian (see `batch`).
     """
+    if particles.settings.path == "auto" and not particles.counts.any() and not particles.moved_counts.any():
+        counts = np.asarray(counts)
+        found, _ = batch.shortcut(particles, counts, num_threads=num_threads, report=report or (lambda part: None))
+        if found is not None:
+            return found
+    return _advanced(particles, counts, num_threads=num_threads, report=report)
+
+
+def _advanced(particles: Particles, counts: AnyArray, *, num_threads: int | None, report: Report | None) -> Particles:
+    """Advance from the particles at hand: by weights and moves, or by a search."""
     begin = time.perf_counter()
     num_threads = resolve_num_threads(num_threads)
     counts = np.asarray(counts, dtype=np.float64)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from journeyman.acquisition import RewardKnowledge, Scores
 from journeyman.apprentice import APPRENTICES, Certificate
 from journeyman.apprentice.looks import checked_seconds
-from journeyman.criticism import Criticism, criticise, is_full_by_itself
+from journeyman.criticism import Criticism, criticise, is_quick_to_check
 from journeyman.demonstrations import Demonstration
 from journeyman.inference.posterior import Posterior
 from journeyman.learner.asking import ask_event, checked_batch, choose, rate
@@ -348,15 +348,15 @@ class ActiveLearner(LedgerView):
         ----------
         is_full
             Whether to try rivals that need inference of their own, which takes the time of some inferences: other
-            betas, other priors, a change of mind. Default: if that takes seconds, with at most 400 parameters that
-            are at most half a million times the number of answers.
+            betas, other priors, a change of mind. Default: if there are at most 400 parameters, and not too many
+            answers for them (`is_quick_to_check`).
         """
         return self.criticising()(is_full)
 
     def criticising(self) -> Callable[..., Criticism]:
         """Return a function that criticises the model by what is known now.
 
-        It takes whether to do so in full (None: if that takes seconds), and whether to show progress.
+        It takes whether to do so in full (None: if that is quick), and whether to show progress.
         """
         posterior, number = self.posterior(), self._state.last_change
         answers, num_threads = tuple(self.ledger.answers.values()), self.num_threads
@@ -364,7 +364,7 @@ class ActiveLearner(LedgerView):
 
         def compute(is_full: bool | None, progress: bool = False) -> Criticism:
             if is_full is None:
-                is_full = is_full_by_itself(posterior)
+                is_full = is_quick_to_check(posterior)
             return self._computed(
                 "criticism" if is_full else "quick criticism",
                 number,

@@ -89,12 +89,12 @@ def mdp_of_graph(
 
 
 def _check_labels(table: TomlTable, state_labels: Any, action_labels: Any) -> None:
-    for name, labels, what in (("states", state_labels, "nodes"), ("actions", action_labels, "edges")):
+    for name, labels, what in (("states", state_labels, "nodes"), ("actions", action_labels, "actions")):
         if labels is not None:
             other = table.file.table(name)
             raise InputError(
                 f"labels must be left out where a graph is given, got them at {other.place('labels')}. Its {what} have "
-                f"names already; the order of {what} is that of [graph] {what}."
+                f"names already, in the order of [graph] {'nodes' if what == 'nodes' else 'edges'}."
             )
 
 
