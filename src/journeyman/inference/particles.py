@@ -65,7 +65,8 @@ class SMCSettings:
     path
         How `infer` gets to the posterior of all data at once: "prior" tempers from the prior, "mode" bridges from a
         Gaussian near the posterior (see `batch`), "auto" does the latter where there are many parameters and many data,
-        and returns to the former where that is doubtful. Learners, who see one answer after the other, always temper.
+        and returns to the former where that is doubtful. Learners do so with what is attached before any answer; else
+        they see one answer after the other, and temper.
     """
 
     num_particles: int = 1000
