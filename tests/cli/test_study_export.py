@@ -49,7 +49,7 @@ def test_a_table_of_the_policy(run, tmp_path):
 
 
 def test_demonstrations_with_labels(run, tmp_path):
-    assert run("study export my.study a.csv")[1] == "Wrote 1 demonstrations to a.csv\n"
+    assert run("study export my.study a.csv")[1] == "Wrote 1 demonstration to a.csv\n"
     assert (tmp_path / "a.csv").read_text().splitlines()[1:] == [
         "0,house,right,pond,truncated,,ada,",
         "0,path,right,pond,truncated,,ada,",
