@@ -142,11 +142,17 @@ def test_one_answer_after_the_other_gives_what_all_at_once_do(name):
     np.testing.assert_array_equal(removed.counts, problem.counts(answers[:-1]))
 
 
+def always_worth_it(monkeypatch, max_explained):
+    """Let only what the reward explains decide whether trajectories hold the expert's parameters."""
+    for name, value in (("MAX_EXPLAINED", max_explained), ("MIN_SPREAD", 0.0), ("MIN_LEAPFROG", 0.0)):
+        monkeypatch.setattr(particles_module, name, value)
+
+
 @pytest.mark.parametrize("max_explained", [-1.0, 2.0])
 @pytest.mark.parametrize("name", ["beta and lapse", "soft", "two people"])
 def test_it_does_not_matter_whether_trajectories_hold_the_expert(name, max_explained, monkeypatch):
     """Never or always held: means over 10 independent runs of 300 particles are those of enumeration."""
-    monkeypatch.setattr(particles_module, "MAX_EXPLAINED", max_explained)
+    always_worth_it(monkeypatch, max_explained)
     problem = made_problem(EXPERTS[name])
     answers = answers_of(problem)
     mean, std = moments(infer(problem, answers, "enumerate", num_points=2**13))
@@ -162,7 +168,7 @@ def test_held_parameters_move_between_trajectories_only(monkeypatch):
     """Without shifts what is held stays; with them it moves, and steps are longer where beta is smaller."""
     problem = made_problem(EXPERTS["beta"])
     answers = answers_of(problem)
-    monkeypatch.setattr(particles_module, "MAX_EXPLAINED", 2.0)
+    always_worth_it(monkeypatch, 2.0)
     particles = smc.update(smc.start(problem, seed=0, num_threads=1, num_particles=300), answers, num_threads=1)
     target, rng = particles.target.with_counts(particles.counts), np.random.default_rng(0)
     settled = particles_module.settle(rng, particles, target, particles.log_weights, 30, 1)

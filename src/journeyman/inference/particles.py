@@ -30,7 +30,9 @@ from journeyman.threads import Ahead
 from journeyman.types import AnyArray, FloatArray
 
 MIN_PARTICLES = 100
-MAX_EXPLAINED = 0.65  # of the variance of an expert's parameter by the reward, where trajectories hold these
+# Where trajectories hold the expert's parameters: how much of their variance the reward may explain, how much log beta
+# must vary between chains (standard deviation), and how many steps trajectories must have, for that to be worth it.
+MAX_EXPLAINED, MIN_SPREAD, MIN_LEAPFROG = 0.65, 0.45, 50.0
 NUM_SHIFTS = 3  # of each of them, after every trajectory
 SHIFT_WIDTH = 2.0  # in standard deviations of what the reward does not explain
 PATHS = ("auto", "prior", "mode")
@@ -263,8 +265,9 @@ def settle(
         *(array[ancestors] for array in (particles.positions, particles.values, particles.policies)),
     )
     if isinstance(target, ExpertTarget) and particles.problem.expert_space.size:
-        chains = holding_expert(chains, target)
+        chains = holding_expert(chains, target, particles.moves.num_leapfrog)
     num_held = len(chains.widths)
+    free = slice(0, target.dimension - num_held)  # what longer trajectories move
     first_positions = chains.positions
     step, num_leapfrog = particles.moves.step, particles.moves.num_leapfrog
     start_correlation, num_gradients = 1.0, 0
@@ -275,11 +278,11 @@ def settle(
         acceptance = float(moved.acceptance.mean())
         is_tuned = abs(acceptance - settings.acceptance) < 0.15
         if is_tuned:
-            start_correlation = correlation(first_positions, chains.positions, direction)
+            start_correlation = correlation(first_positions[:, free], chains.positions[:, free], direction[free])
+            move_correlation = correlation(before[:, free], chains.positions[:, free], direction[free])
             if num_held:
                 own = _correlations(first_positions[:, -num_held:], chains.positions[:, -num_held:])
-                start_correlation = max(start_correlation, float(own.max()))
-            move_correlation = correlation(before, chains.positions, direction)
+                start_correlation = max(start_correlation, float(own.mean()))
             num_leapfrog = _adjusted_length(num_leapfrog, move_correlation, settings)
         step = float(coarse(step * np.exp(1.5 * (acceptance - settings.acceptance))))
         if is_tuned and start_correlation <= settings.start_correlation and count > 0:
@@ -288,8 +291,8 @@ def settle(
     return Settled(chains, step, num_leapfrog, direction, start_correlation, num_ancestors, num_gradients)
 
 
-def holding_expert(chains: "MovingChains", target: ExpertTarget) -> "MovingChains":
-    """Return chains whose trajectories hold the expert's parameters, where these hardly depend on the reward.
+def holding_expert(chains: "MovingChains", target: ExpertTarget, num_leapfrog: float) -> "MovingChains":
+    """Return chains whose trajectories hold the expert's parameters, where that is worth it.
 
     How long steps may be depends on beta, so that no length suits all chains. Trajectories that hold beta have steps
     that suit their own, and between them the expert's parameters move by themselves. How slow that is depends on the
@@ -300,10 +303,11 @@ def holding_expert(chains: "MovingChains", target: ExpertTarget) -> "MovingChain
     slopes = target.evaluate(chains.positions, start, chains.num_threads).gradient[:, -size:]
     left = 1.0 / np.maximum((slopes**2).mean(axis=0), 1.0)  # the prior alone has slopes of mean square 1
     explained = 1.0 - left / np.maximum(chains.positions[:, -size:].var(axis=0), 1e-8)
-    if not explained.max() <= MAX_EXPLAINED:
+    log_betas = np.log(effective_betas(target, chains.positions))
+    if not explained.max() <= MAX_EXPLAINED or log_betas.std() < MIN_SPREAD or num_leapfrog < MIN_LEAPFROG:
         return chains
     is_held = np.arange(target.dimension) >= target.dimension - size
-    usual = np.exp(np.log(effective_betas(target, chains.positions)).mean())
+    usual = np.exp(log_betas.mean())
     return chains._replace(
         target=target.with_usual_beta(float(coarse(usual))),
         scales=np.where(is_held, 0.0, chains.scales),
