@@ -139,8 +139,10 @@ def test_what_reached_a_terminal_state_terminated():
     world = make_world("jail", seed=1)
     expert = world.make_expert(0)
     ledger = Ledger(world.problem)
-    for state in np.flatnonzero(world.problem.queryable)[:20]:
-        attach_event(ledger, expert.demonstrate(int(state), length=30))
+    shown = expert.answers(np.flatnonzero(world.problem.queryable)[:20], kind="trajectory", length=30)
+    assert any(item.ended == "terminated" for item in shown)
+    for item in shown:  # none is refused
+        assert attach_event(ledger, item).payload["demonstrations"] == [item.to_record()]
 
 
 def test_only_what_costs_computing_can_be_changed(learner):

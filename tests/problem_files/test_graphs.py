@@ -2,20 +2,12 @@
 
 import numpy as np
 import pytest
+from problem_files.texts import REST
 
 from journeyman.errors import InputError
 from journeyman.problem_files import explain, problem_from_record, problem_to_record
 from journeyman.study import Study
 
-REST = """
-[reward]
-model = "per_state"
-[prior]
-kind = "normal"
-std = 1.0
-[expert]
-beta = 4.0
-"""
 EDGES = '[["home", "fork"], ["fork", "pond"], ["fork", "field"]]'
 LABELLED = '[["home", "fork", "in", "out"], ["fork", "pond", "left", "back"], ["fork", "field", "right", "back"]]'
 

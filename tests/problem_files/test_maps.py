@@ -2,21 +2,13 @@
 
 import numpy as np
 import pytest
+from problem_files.texts import REST
 
 from journeyman.errors import InputError
 from journeyman.problem_files import problem_from_record, problem_to_record
 from journeyman.study import Study
 from journeyman.worlds.gridworld import gridworld
 
-REST = """
-[reward]
-model = "per_state"
-[prior]
-kind = "normal"
-std = 1.0
-[expert]
-beta = 4.0
-"""
 DRAWING = """
 #######
 #S.~~G#

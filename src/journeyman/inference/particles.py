@@ -299,12 +299,14 @@ def holding_expert(chains: "MovingChains", target: ExpertTarget, num_leapfrog: f
     part of their variance that the reward explains: the variance that is left is one over the mean square of the slope.
     """
     size = target.problem.expert_space.size
+    log_betas = np.log(effective_betas(target, chains.positions))
+    if num_leapfrog < MIN_LEAPFROG or log_betas.std() < MIN_SPREAD:
+        return chains
     start = (chains.values, chains.policies)
     slopes = target.evaluate(chains.positions, start, chains.num_threads).gradient[:, -size:]
     left = 1.0 / np.maximum((slopes**2).mean(axis=0), 1.0)  # the prior alone has slopes of mean square 1
     explained = 1.0 - left / np.maximum(chains.positions[:, -size:].var(axis=0), 1e-8)
-    log_betas = np.log(effective_betas(target, chains.positions))
-    if not explained.max() <= MAX_EXPLAINED or log_betas.std() < MIN_SPREAD or num_leapfrog < MIN_LEAPFROG:
+    if not explained.max() <= MAX_EXPLAINED:
         return chains
     is_held = np.arange(target.dimension) >= target.dimension - size
     usual = np.exp(log_betas.mean())

@@ -1,7 +1,7 @@
 """`journeyman study import` and `recover`: what goes into a study file."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,11 @@ from journeyman.cli import options as opt
 from journeyman.cli.importing import Columns, Separator, SkipImpossible, parse_columns, print_report
 from journeyman.cli.study.options import AllowDuplicates, Annotator, StudyFile, app, opened_to_look
 from journeyman.errors import InputError
+
+if TYPE_CHECKING:
+    from journeyman.demonstrations import Demonstration
+    from journeyman.problem import Problem
+    from journeyman.study.formats import ImportReport
 
 ReadFormat = Annotated[
     str | None,
@@ -56,28 +61,18 @@ def import_file(
     --dry-run[/]. One that has only the nodes that were visited: [bold]journeyman study import my.study path.csv
     --columns state=node,next_state=node[/].
     """
-    from dataclasses import replace
-
     from journeyman.learner.duplicates import duplicates_message, find_duplicates, find_matches
     from journeyman.study import Study
-    from journeyman.study.formats import examine_demonstrations
     from journeyman.wording import counted
 
     if allow_duplicates and skip_duplicates:
         raise InputError("duplicates must be allowed or skipped, got both. Leave out one of the two options.")
     with opened_to_look(file) if dry_run else Study.open(file) as study:
         chosen: dict[str, Any] = {"format": format, "columns": parse_columns(columns), "separator": separator}
-        found, report = examine_demonstrations(source, study.problem, **chosen)
-        if not found and not report.impossible:
-            raise InputError(
-                f"{source} must have at least one step, got none in {counted(report.num_rows, 'row')}, of which "
-                f"{report.total.missing} lack a state or an action. Check its columns."
-            )
-        # Their query numbers are those of another study.
-        given = [replace(item, query_id=None, annotator=item.annotator or by) for item in found]
+        given, report = read_new(source, study.problem, by, chosen)
         known = study.answers
         repeated = find_matches(known, given) if skip_duplicates else find_duplicates(known, given)
-        report = report.by(by).with_duplicates([given[number].annotator for number in repeated])
+        report = report.with_duplicates([given[number].annotator for number in repeated])
         new = [item for number, item in enumerate(given) if not (skip_duplicates and number in repeated)]
         answers: tuple[int | str, ...] = ()
         is_allowed, refusal = allow_duplicates or skip_duplicates, None
@@ -114,6 +109,25 @@ def import_file(
         typer.echo(words)
     if dry_run and refusal is not None:
         raise typer.Exit(1)
+
+
+def read_new(
+    source: str, problem: "Problem", by: str | None, chosen: dict[str, Any]
+) -> "tuple[list[Demonstration], ImportReport]":
+    """Return the demonstrations of a file as data of another study, by somebody, and what was found in it."""
+    from dataclasses import replace
+
+    from journeyman.study.formats import examine_demonstrations
+    from journeyman.wording import counted
+
+    found, report = examine_demonstrations(source, problem, **chosen)
+    if not found and not report.impossible:
+        raise InputError(
+            f"{source} must have at least one step, got none in {counted(report.num_rows, 'row')}, of which "
+            f"{report.total.missing} lack a state or an action. Check its columns."
+        )
+    # Their query numbers are those of another study.
+    return [replace(item, query_id=None, annotator=item.annotator or by) for item in found], report.by(by)
 
 
 @opt.add_command(app)
