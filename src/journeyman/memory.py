@@ -17,6 +17,7 @@ from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.graph import copies_below
+from journeyman.mdp.origin import check_simply_known
 from journeyman.mdp.rows import Rows
 from journeyman.problem import Problem
 from journeyman.rewards import MultivariateNormal, Normal, Prior, RewardModel, Uniform
@@ -69,6 +70,7 @@ class Memory:
                 f"a memory must be made for {mdp.num_states} states and {mdp.num_actions} actions, got "
                 f"{num_states} and {num_actions}. Make it for this problem."
             )
+        check_simply_known(mdp, "a memory")
         labels = [f"{mdp.state_name(s)} ({label})" for label in self.labels for s in range(num_states)]
         at_start = np.arange(num_memory) == self.initial
         product = FiniteMDP(

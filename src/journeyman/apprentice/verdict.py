@@ -172,8 +172,9 @@ def failure_advice(
 
 def assumptions(problem: Problem) -> tuple[str, ...]:
     """Say in words what a certificate about a problem rests on."""
+    origin = problem.mdp.origin
     return (
-        "the transitions and the discount are those of the real task",
+        "the transitions and the discount are those of the real task" if origin is None else origin.assumption,
         problem.expert.assumption(),
         "the reward has the assumed form, and was as likely as the prior says before any demonstration",
     )

@@ -8,6 +8,7 @@ import numpy as np
 from journeyman.errors import InputError
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.model import FiniteMDP
+from journeyman.mdp.origin import ORIGINS, Origin, origin_name
 from journeyman.mdp.rows import Rows
 from journeyman.storage.files import read_arrays, whole_file
 
@@ -48,6 +49,9 @@ def mdp_to_arrays(mdp: FiniteMDP) -> dict[str, Any]:
             "grid_moves": mdp.grid.moves,
             "grid_kinds": mdp.grid.kinds,
         }
+    if mdp.origin is not None:
+        parts["origin"] = origin_name(mdp.origin)
+        parts |= {f"origin_{name}": part for name, part in mdp.origin.to_record().items()}
     return {name: np.asarray(part) for name, part in parts.items() if part is not None}
 
 
@@ -95,4 +99,12 @@ def mdp_from_arrays(arrays: dict[str, Any]) -> FiniteMDP:
         action_labels=words.get("action_labels"),
         grid=grid,
         coordinates=arrays.get("coordinates"),
+        origin=_origin(arrays),
     )
+
+
+def _origin(arrays: dict[str, Any]) -> Origin | None:
+    if "origin" not in arrays:
+        return None
+    stored = {name[7:]: array for name, array in arrays.items() if name.startswith("origin_")}
+    return ORIGINS.find(arrays["origin"].item()).from_record(stored)

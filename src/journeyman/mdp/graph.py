@@ -11,6 +11,7 @@ from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.model import FiniteMDP
+from journeyman.mdp.origin import check_simply_known
 from journeyman.mdp.rows import MAX_STATES, Rows
 from journeyman.types import BoolArray, FloatArray
 
@@ -45,6 +46,7 @@ def unrolled(mdp: FiniteMDP, horizon: int) -> FiniteMDP:
     layer actions are still chosen and paid, and then the episode ends.
     """
     horizon = whole_number(horizon, "horizon", 1, "It counts the actions of an episode.")
+    check_simply_known(mdp, "unrolling")
     if mdp.num_states * horizon > MAX_STATES:
         raise InputError(
             f"states times horizon must be at most {MAX_STATES}, got {mdp.num_states} x {horizon}. "

@@ -21,6 +21,7 @@ from journeyman.mdp import validation
 from journeyman.mdp.edges import read_edges
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.names import Names
+from journeyman.mdp.origin import Origin
 from journeyman.mdp.rows import Rows, index_column, rows_from_dense, rows_from_function, rows_from_matrices
 from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray, read_only
 
@@ -56,6 +57,8 @@ class FiniteMDP:
         Where states lie on a grid, for drawing; optional.
     coordinates
         `[S, 2]` x and y of each state, y upwards, for drawing the states as a graph where there is no grid; optional.
+    origin
+        Where the transitions come from, if they are not simply known: certificates then say what that means.
     """
 
     rows: Rows
@@ -69,6 +72,7 @@ class FiniteMDP:
     action_labels: tuple[str, ...] | None = None
     grid: Grid | None = None
     coordinates: FloatArray | None = None
+    origin: Origin | None = None
 
     def __post_init__(self, missing_mass: str, termination: ArrayLike | None) -> None:
         """Check everything once, and freeze the arrays."""
