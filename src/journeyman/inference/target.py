@@ -26,7 +26,7 @@ from journeyman.mdp.ordering import SparseRows, shared_rows
 from journeyman.problem import Problem
 from journeyman.rewards import AffineMap, continuous
 from journeyman.rewards.agreement import trusted_affine_map
-from journeyman.threads import resolve_num_threads, run_chunks
+from journeyman.threads import resolve_num_threads, run_chunks, stop_mark
 from journeyman.types import AnyArray, FloatArray, IntArray
 
 ENGINES = ("auto", "dense", "sparse")
@@ -138,7 +138,7 @@ class Target:
             slope=np.zeros(self.problem.reward_model.num_parameters),
             q=np.zeros(num_states * num_actions),
             action_values=np.zeros(num_states * num_actions),
-            num_updates=np.array([-1, 0, 0]),
+            num_updates=stop_mark(np.array([-1, 0, 0, 0])),
             num_gradients=np.zeros(1, dtype=np.int64),
             powers=np.zeros(num_states * num_actions),
             pending=np.zeros((2 * kernels.MAX_PENDING, num_states)),
