@@ -293,7 +293,7 @@ class Chain:
 
 
 def hmc_chains(
-    target: Target | GeneralTarget, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool
+    target: Target | GeneralTarget, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool | None
 ) -> Chains:
     """Sample in the space of parameters; the same for a seed whatever the number of threads."""
 
@@ -308,7 +308,7 @@ def hmc_chains(
 
 
 def run_chains(
-    make_walk: Callable[[], Walk], settings: ChainSettings, *, seed: int, num_threads: int, progress: bool
+    make_walk: Callable[[], Walk], settings: ChainSettings, *, seed: int, num_threads: int, progress: bool | None
 ) -> Chains:
     """Run chains, each on its own walk; "lp" is what the walk calls its log density."""
     num_chains = settings.num_chains

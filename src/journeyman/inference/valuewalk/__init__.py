@@ -64,7 +64,7 @@ def infer_valuewalk(
     *,
     seed: int = 0,
     num_threads: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     jumps: str = "refract",
     jacobian: bool = True,
     num_chains: int | None = None,
