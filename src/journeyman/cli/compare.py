@@ -28,7 +28,8 @@ def compare(
             "--vary", metavar="PART=A,B",
             help="Values of a part of the model; all combinations are compared. Parts: reward (state, state_action, "
             "as_given), beta and lapse (a number, or unknown), values (optimal, soft), discount, prior_scale (a "
-            "factor), memory (none, last_action, visited:STATE, visited:STATE:UNTIL).",
+            "factor), memory (none, last_action, visited:STATE, visited:STATE:UNTIL, entered:STATE:UNTIL, or several "
+            "joined by +).",
         ),
     ] = None,
     also: Annotated[
