@@ -1,7 +1,6 @@
 """The [memory] of a problem file: what the expert remembers, one thing or several, and what that means for rewards."""
 
 from collections.abc import Callable
-from typing import Any
 
 from journeyman.checks import suggestion
 from journeyman.errors import InputError
@@ -91,7 +90,7 @@ def _clock(table: TomlTable, mdp: FiniteMDP) -> Memory:
         return clock(mdp, horizon)
 
 
-MAKERS: dict[str, Callable[[TomlTable, FiniteMDP], Any]] = {
+MAKERS: dict[str, Callable[[TomlTable, FiniteMDP], Memory]] = {
     "visited": _visited,
     "last_action": lambda _, mdp: last_action(mdp),
     "automaton": _automaton,
