@@ -180,7 +180,7 @@ def split(recorded: Recorded, problem: Problem | None = None) -> Examined:
     pieces = dict(_pieces(recorded, marks, None if rules is None else rules.mdp.terminal))
     demonstrations = tuple(pieces[row] for row in sorted(pieces))
     if problem is not None and problem.mdp.memory is not None:
-        _check_remembered(recorded, pieces)
+        _check_remembered(recorded, pieces, marks.impossible)
         demonstrations = problem.lift(demonstrations)
     return Examined(demonstrations, _report(recorded, marks, pieces, None if rules is None else rules.mdp))
 
@@ -201,15 +201,20 @@ def _rules(recorded: Recorded, problem: Problem) -> _Rules:
     return _Rules(problem.mdp, problem.queryable)
 
 
-def _check_remembered(recorded: Recorded, pieces: Mapping[int, Demonstration]) -> None:
+def _check_remembered(
+    recorded: Recorded, pieces: Mapping[int, Demonstration], impossible: Mapping[int, ImpossibleStep]
+) -> None:
     """Refuse what begins in the middle of a demonstration: nobody can say what is remembered there."""
     for row in sorted(pieces):
-        if not recorded.is_first[row]:
-            raise InputError(
-                f"demonstrations of a problem with memory must have no gaps, got one that begins anew at "
-                f"{recorded.table.place(row)}: what was remembered there is not known. Fill the gap, or give what "
-                "follows it a demonstration of its own (column demonstration), if the memory may begin anew there."
-            )
+        if recorded.is_first[row]:
+            continue
+        own = [step for at, step in impossible.items() if recorded.demonstration[at] == recorded.demonstration[row]]
+        why = f" after an impossible step ({own[0]})" if own else ""
+        raise InputError(
+            f"demonstrations of a problem with memory must have no gaps, got one that begins anew at "
+            f"{recorded.table.place(row)}{why}: what was remembered there is not known. Fill the gap, or give what "
+            "follows it a demonstration of its own (column demonstration), if the memory may begin anew there."
+        )
 
 
 def _marks(recorded: Recorded, problem: _Rules | None) -> _Marks:
