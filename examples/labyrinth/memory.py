@@ -16,13 +16,24 @@ import argparse
 import csv
 import json
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from journeyman.criticism.comparison import EMPIRICAL, compare_models
 from journeyman.criticism.variants import varied
+from journeyman.demonstrations import Demonstration
+from journeyman.experts import Boltzmann
+from journeyman.inference import infer
+from journeyman.mdp import q_values, solve
+from journeyman.memory import visited
+from journeyman.problem import Problem
 from journeyman.problem_files import load_problem
+from journeyman.report import save_figure, state_map
+from journeyman.report.drawing.cells import add_legend, make_panels
 from journeyman.study.formats import read_demonstrations
 
+BETA = 1.2  # as inferred without memory
 HERE = Path(__file__).parent
 COLUMNS = {"state": "node", "action": "move", "demonstration": "bout"}
 MEMORIES = {
@@ -39,10 +50,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, help="default: all cores")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "memory.csv", help="table to write")
+    parser.add_argument("--picture", type=Path, help="draw what is wanted before and after the water instead")
     parser.add_argument("--fits", type=Path, help="file that keeps finished fits, to go on with after a pause")
     given = parser.parse_args()
     problem = load_problem(HERE / "problem.toml")
     bouts = read_demonstrations(HERE / "labyrinth.csv.gz", problem, columns=COLUMNS)
+    if given.picture is not None:
+        draw(problem, bouts, given.picture, given.threads)
+        return
     changes = {"reward": "state_action", "beta": "unknown"}
     variants = {words: varied(problem, {**changes, "memory": words})[1] for words in MEMORIES}
     start = time.process_time()
@@ -80,6 +95,23 @@ def main() -> None:
             f"share of the gain {row['share_of_gain']:.3f}"
         )
     print(json.dumps({"least_share": min(row["share_of_gain"] for row in rows), "processor_seconds": round(seconds)}))
+
+
+def draw(problem: Problem, bouts: Sequence[Demonstration], path: Path, threads: int | None) -> None:
+    """Draw the posterior mean of one reward per node and memory, and the best policy for it, from all bouts."""
+    water = 116
+    own = replace(problem, expert=Boltzmann(BETA)).with_memory(visited(problem.mdp, water, until=0))
+    posterior, mdp = infer(own, bouts, num_threads=threads), own.mdp
+    reward, spread = posterior.mean_reward(), posterior.reward_std()
+    for name in ("116 (before 116)", "116 (after 116)", "0 (before 116)", "0 (after 116)"):
+        state = mdp.state_names.index(name)
+        print(f"{name}: {reward[state]:+.2f} with a standard deviation of {spread[state]:.2f}")
+    q = q_values(mdp, reward[None], solve(mdp, reward).values[None])[0]
+    optimal = mdp.available & (q >= q.max(axis=1, keepdims=True) - 1e-9)
+    figure, (ax,) = make_panels(mdp)
+    state_map(ax, mdp, reward, label="posterior mean of the reward", optimal=optimal)
+    add_legend(figure, mdp, optimal)
+    save_figure(figure, path)
 
 
 if __name__ == "__main__":

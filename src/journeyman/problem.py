@@ -15,7 +15,7 @@ from journeyman.experts import Boltzmann, ExpertModel, ExpertSpace, as_expert_mo
 from journeyman.experts.priors import ParameterPrior
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.automata import Memory
-from journeyman.mdp.memory import Remembered
+from journeyman.mdp.memory import Remembered, places_in
 from journeyman.rewards import Prior, RewardModel
 from journeyman.rewards.copies import copied_prior
 from journeyman.rewards.priors import missing_members
@@ -202,6 +202,24 @@ class Problem:
             start, steps, final = memory.lifted(item.start_state, item.steps, item.final_state)
             is_same = (start, steps, final) == (item.start_state, item.steps, item.final_state)
             found.append(item if is_same else replace(item, start_state=start, steps=steps, final_state=final))
+        return tuple(found)
+
+    def in_world(self, demonstrations: Iterable[Demonstration] | Demonstration) -> tuple[Demonstration, ...]:
+        """Return demonstrations without what is remembered, as ones of the world; the reverse of `lift`.
+
+        Refuses those that begin with something remembered, which the world cannot tell.
+        """
+        places, found = places_in(self.mdp).tolist(), []
+        for index, item in enumerate(self.lift(demonstrations)):
+            final = None if item.final_state is None else places[item.final_state]
+            steps = tuple((places[state], action) for state, action in item.steps)
+            other = replace(item, start_state=places[item.start_state], steps=steps, final_state=final)
+            if self.lift(other) != (item,):
+                raise InputError(
+                    "demonstrations must begin where the memory begins to be ones of the world, got one that begins in "
+                    f"{self.mdp.state_name(item.start_state)} (demonstration {index}). Leave it out."
+                )
+            found.append(other)
         return tuple(found)
 
     def with_memory(self, automaton: Memory, *, rewards: str = "per_memory", questions: str = "anywhere") -> "Problem":

@@ -198,6 +198,21 @@ def test_products_with_memory_follow_the_automaton():
         memory.product(problem_of(ATOMS))
 
 
+def test_a_problem_that_has_a_memory_already_is_compared_with_one_that_has_none():
+    mdp = two_ways()
+    problem = Problem(mdp, PerState(mdp), Normal(3, 0.0, 1.0), 4.0)
+    remembering = problem.with_memory(visited(mdp, 1, until=2))
+    trips = [trip(LEFT, RIGHT, LEFT, RIGHT), trip(RIGHT, LEFT), trip(LEFT, RIGHT)]
+    lifted = remembering.lift(trips)
+    assert lifted != tuple(trips) and remembering.in_world(lifted) == tuple(trips)
+    options = {"test": [0], "num_particles": 100, "num_threads": 1}
+    found = compare_models({"plain": problem, "memory": remembering}, trips, **options)
+    assert f"{EMPIRICAL}, memory: has visited 1 since 2" in [score.name for score in found.references]
+    within = Demonstration.annotation(remembering.mdp.state_names.index("0 (after 1)"), LEFT)
+    with pytest.raises(InputError, match=r"begin where the memory begins .* got one that begins in 0 \(after 1\)"):
+        remembering.in_world(within)
+
+
 def test_a_memory_that_forgets_changes_nothing():
     mdp = two_ways()
     problem = Problem(mdp, PerState(mdp), Discrete(ATOMS), Boltzmann(2.0))

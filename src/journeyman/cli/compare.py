@@ -106,8 +106,9 @@ def compare(
     compile_at_first_use()
     try:
         found = compare_models(
-            variants, demonstrations, test=numbers, folds=num_folds, method=inference, seed=seed, num_threads=threads,
-            progress=sys.stderr.isatty(), results=None if folder is None else folder / FITS, **chosen,
+            variants, loaded.in_world(demonstrations), test=numbers, folds=num_folds, method=inference, seed=seed,
+            num_threads=threads, progress=sys.stderr.isatty(), results=None if folder is None else folder / FITS,
+            **chosen,
         )  # fmt: skip
     except KeyboardInterrupt:
         stopped(folder)

@@ -228,18 +228,28 @@ def _kept(mdp: "FiniteMDP", memory: Memory, is_whole: bool) -> IntArray:
     is_kept[:] = is_whole
     is_kept[first] = True
     found = first if not is_whole else first[:0]
+    actions = _actions_of_entries(mdp)
     while found.size:
-        found = np.unique(_entries(mdp, memory, found)[2])
+        found = np.unique(_entries(mdp, memory, found, actions)[2])
         found = found[~is_kept[found]]
         is_kept[found] = True
     is_kept[first] = False
     return np.concatenate([first, np.flatnonzero(is_kept)])
 
 
-def _entries(mdp: "FiniteMDP", memory: Memory, keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+def _actions_of_entries(mdp: "FiniteMDP") -> IntArray:
+    """Return the action of each transition."""
+    sizes = np.diff(mdp.rows.indptr)
+    return np.repeat(np.arange(sizes.size) % mdp.num_actions, sizes)
+
+
+def _entries(
+    mdp: "FiniteMDP", memory: Memory, keys: IntArray, actions: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
     """Return the transitions of pairs (m, s), without those where the memory ends the episode.
 
-    Which row of those of `keys` each is in, which entry of the world it is, and the pair that follows.
+    `actions` are those of all transitions of the world. Which row of those of `keys` each is in, which entry of the
+    world it is, and the pair that follows.
     """
     num_states, num_actions, indptr = mdp.num_states, mdp.num_actions, mdp.rows.indptr
     memories, places = np.divmod(keys, num_states)
@@ -247,8 +257,7 @@ def _entries(mdp: "FiniteMDP", memory: Memory, keys: IntArray) -> tuple[IntArray
     sizes = indptr[(places + 1) * num_actions] - begin
     pair = np.repeat(np.arange(keys.size), sizes)
     entry = np.arange(pair.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + begin[pair]
-    row_of_entry = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
-    action = row_of_entry[entry] % num_actions
+    action = actions[entry]
     next_state = mdp.rows.next_states[entry].astype(np.int64)
     following = memory.after(memories[pair], places[pair], action, next_state)
     goes_on = following >= 0
@@ -262,10 +271,9 @@ def _product(
     from journeyman.mdp.model import FiniteMDP
 
     keys, size = memories * mdp.num_states + places, places.size
-    row, entry, after = _entries(mdp, memory, keys)
-    number = np.full(memory.num_states * mdp.num_states, -1, dtype=np.int64)
-    number[keys] = np.arange(size)
-    after = number[after]
+    row, entry, after = _entries(mdp, memory, keys, _actions_of_entries(mdp))
+    number = np.argsort(keys)
+    after = number[np.searchsorted(keys[number], after)]
     order = np.argsort(row * size + after, kind="stable")
     counts = np.bincount(row, minlength=size * mdp.num_actions)
     rows = Rows(
