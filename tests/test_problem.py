@@ -146,5 +146,10 @@ def test_demonstrations_that_cannot_happen_are_refused(demonstration, message):
 def test_on_an_unrolled_problem_states_carry_time():
     unrolled = make_world("jail").problem.unrolled(3)
     assert unrolled.counts(Demonstration(1, ((1, 0), (37, 0)), ended="truncated")).sum() == 2
-    with pytest.raises(InputError, match=r"t \* S \+ s"):
-        unrolled.counts(Demonstration(1, ((1, 0), (1, 0)), ended="truncated"))
+    # A demonstration of the world is the same: time is added.
+    counts = unrolled.counts(Demonstration(1, ((1, 0), (1, 0)), ended="truncated"))
+    assert counts[1, 0] == counts[37, 0] == 1
+    with pytest.raises(InputError, match="follow the dynamics, got state"):
+        unrolled.counts(Demonstration(1, ((1, 0), (73, 0)), ended="truncated"))
+    with pytest.raises(InputError, match="follow the dynamics, got state"):  # the episode is over after 3 steps
+        unrolled.counts(Demonstration(1, ((1, 0),) * 4, ended="truncated"))

@@ -1,22 +1,28 @@
 """Problem: all that a learner may know. It never holds the true reward."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.checks import any_array, positive
+from journeyman.checks import any_array, one_of, positive
 from journeyman.demonstrations import Demonstration, action_counts, as_demonstrations
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import Boltzmann, ExpertModel, ExpertSpace, as_expert_model, known_beta
 from journeyman.experts.priors import ParameterPrior
 from journeyman.mdp import FiniteMDP
+from journeyman.mdp.automata import Memory
+from journeyman.mdp.memory import Remembered, places_in
 from journeyman.rewards import Prior, RewardModel
+from journeyman.rewards.copies import copied_prior
 from journeyman.rewards.priors import missing_members
 from journeyman.types import BoolArray, FloatArray, IntArray
+
+REWARDS = ("per_memory", "shared")  # what a memory means for rewards
+QUESTIONS = ("anywhere", "start")  # where experts with a memory are asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +132,13 @@ class Problem:
         next one. Where annotators have parameters of their own, counts are `[G, S, A]`, and each demonstration must say
         whose it is.
         """
-        listed = as_demonstrations(demonstrations)
+        listed = self.lift(demonstrations)
         total = self.check(listed)
         return self.tally(listed) if self.expert_space.annotators else total
 
     def check(self, demonstrations: Iterable[Demonstration] | Demonstration) -> IntArray:
         """Refuse demonstrations that cannot occur, whoever gave them; return the counts `[S, A]` of all together."""
-        listed = as_demonstrations(demonstrations)
+        listed = self.lift(demonstrations)
         counts = action_counts(listed, self.mdp.num_states, self.mdp.num_actions)
         used = counts > 0
         wrong = used & ~self.mdp.available
@@ -155,6 +161,7 @@ class Problem:
     def tally(self, demonstrations: Iterable[Demonstration]) -> IntArray:
         """Return what `counts` does, of demonstrations that were checked before."""
         space, sizes = self.expert_space, (self.mdp.num_states, self.mdp.num_actions)
+        demonstrations = self.lift(demonstrations)
         if not space.annotators:
             return action_counts(demonstrations, *sizes)
         own: list[list[Demonstration]] = [[] for _ in space.annotators]
@@ -177,24 +184,89 @@ class Problem:
                 raise InputError(
                     f"demonstrations must follow the dynamics, got state {mdp.state_name(next_state)} after action "
                     f"{mdp.action_name(action)} in state {mdp.state_name(state)} at step {step} of demonstration "
-                    f"{index}{_owner(demonstration)}. Split it where steps are missing; on an unrolled problem states "
-                    "are t * S + s."
+                    f"{index}{_owner(demonstration)}. Split it where steps are missing."
                 )
+
+    def lift(self, demonstrations: Iterable[Demonstration] | Demonstration) -> tuple[Demonstration, ...]:
+        """Return demonstrations as ones of this problem: with a memory, each step with what is remembered there.
+
+        Those of the world begin where the memory begins; those that are lifted already stay as they are. Without a
+        memory all do. Whatever takes demonstrations lifts them by itself.
+        """
+        listed = as_demonstrations(demonstrations)
+        memory = self.mdp.memory
+        if memory is None:
+            return tuple(listed)
+        found = []
+        for item in listed:
+            start, steps, final = memory.lifted(item.start_state, item.steps, item.final_state)
+            is_same = (start, steps, final) == (item.start_state, item.steps, item.final_state)
+            found.append(item if is_same else replace(item, start_state=start, steps=steps, final_state=final))
+        return tuple(found)
+
+    def in_world(self, demonstrations: Iterable[Demonstration] | Demonstration) -> tuple[Demonstration, ...]:
+        """Return demonstrations without what is remembered, as ones of the world; the reverse of `lift`.
+
+        Refuses those that begin with something remembered, which the world cannot tell.
+        """
+        places, found = places_in(self.mdp).tolist(), []
+        for index, item in enumerate(self.lift(demonstrations)):
+            final = None if item.final_state is None else places[item.final_state]
+            steps = tuple((places[state], action) for state, action in item.steps)
+            other = replace(item, start_state=places[item.start_state], steps=steps, final_state=final)
+            if self.lift(other) != (item,):
+                raise InputError(
+                    "demonstrations must begin where the memory begins to be ones of the world, got one that begins in "
+                    f"{self.mdp.state_name(item.start_state)} (demonstration {index}). Leave it out."
+                )
+            found.append(other)
+        return tuple(found)
+
+    def with_memory(self, automaton: Memory, *, rewards: str = "per_memory", questions: str = "anywhere") -> "Problem":
+        """Return the problem whose expert remembers: its states are those of the product of mdp and automaton.
+
+        Parameters
+        ----------
+        automaton
+            What is remembered: see `journeyman.memory`.
+        rewards
+            "per_memory": each state of the memory has reward parameters of its own, alike and independent under the
+            prior: one per state and memory, one per state, action and memory, or one per feature and memory, as the
+            reward model is. "shared": what is remembered does not matter to the reward, so that parameters stay as
+            they are.
+        questions
+            "anywhere": experts can be asked about every state with everything that may be remembered there. "start":
+            only as an episode begins, since nobody can be made to remember something.
+        """
+        one_of(rewards, REWARDS, "rewards", "per_memory: parameters of their own for each state of the memory.")
+        one_of(questions, QUESTIONS, "questions", "start: only as an episode begins.")
+        mdp = self.mdp.with_memory(automaton)
+        return self._over(mdp, rewards, self.queryable[_remembered(mdp).places], is_at_start=questions == "start")
 
     def unrolled(self, horizon: int) -> "Problem":
         """Return the problem with a finite horizon: states are (t, s), numbered t * S + s, and share parameters over t.
 
-        Only the copies at t = 0 are queryable; demonstrations carry time in their states.
+        It is the problem with a clock for its memory. Only the copies at t = 0 are queryable.
         """
         mdp = self.mdp.unrolled(horizon)
-        later = np.zeros(mdp.num_states - self.mdp.num_states, dtype=bool)
-        return Problem(
-            mdp,
-            self.reward_model.unrolled(horizon),
-            self.prior,
-            self.expert,
-            np.concatenate([self.queryable, later]),
-        )
+        return self._over(mdp, "shared", np.tile(self.queryable, horizon), is_at_start=True)
+
+    def _over(self, mdp: FiniteMDP, rewards: str, queryable: BoolArray, *, is_at_start: bool) -> "Problem":
+        """Return the problem over the product of its MDP with a memory."""
+        memory, model, prior = _remembered(mdp), self.reward_model, self.prior
+        if rewards == "shared":
+            model = model.at(memory.places)
+        else:
+            model, sources, owners = model.per_memory(memory.places, memory.memories, memory.labels)
+            prior = copied_prior(prior, sources, owners)
+        if is_at_start:
+            queryable = queryable & (np.arange(mdp.num_states) < self.mdp.num_states)
+        return Problem(mdp, model, prior, self.expert, queryable)
+
+
+def _remembered(mdp: FiniteMDP) -> Remembered:
+    assert mdp.memory is not None  # a product has one
+    return mdp.memory
 
 
 def beta_of(problem: Problem) -> float | None:

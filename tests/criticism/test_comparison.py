@@ -180,21 +180,37 @@ def test_an_expert_with_memory_needs_a_model_with_memory():
 def test_products_with_memory_follow_the_automaton():
     mdp = two_ways()
     memory = visited(mdp, 1, until=2)
-    lifted = memory.lift([trip(LEFT, RIGHT, LEFT)])[0]
+    product = memory.product(Problem(mdp, PerState(mdp), Normal(3, 0.0, [1.0, 2.0, 3.0]), 4.0))
+    lifted = product.lift([trip(LEFT, RIGHT, LEFT)])[0]
     # left, back with the memory made there, right with it, back where it is undone, left without
     assert [state for state, _ in lifted.steps] == [0, 1, 3, 5, 0, 1]
-    product = memory.product(Problem(mdp, PerState(mdp), Normal(3, 0.0, [1.0, 2.0, 3.0]), 4.0))
     product.counts([lifted])  # its steps can occur there
     assert product.prior.std.tolist() == [1.0, 2.0, 3.0, 1.0, 2.0, 3.0]
     assert product.mdp.next_states(1, LEFT)[0].tolist() == [3]
     assert product.mdp.next_states(5, LEFT)[0].tolist() == [0]
     assert product.mdp.initial[3:].sum() == 0
-    first = last_action(mdp).lift([trip(RIGHT, LEFT)])[0]
-    assert [state // 3 for state, _ in first.steps] == [0, 2, 1, 1]
+    recent = problem_of(ATOMS).mdp.with_memory(last_action(mdp)).memory
+    _, steps, _ = recent.lifted(0, trip(RIGHT, LEFT).steps, None)
+    assert [int(recent.memories[state]) for state, _ in steps] == [0, 2, 1, 1]
     with pytest.raises(InputError, match="following must be whole numbers"):
         Memory("x", np.zeros((2, 3)), ("a", "b"))
     with pytest.raises(UnsupportedError, match="Normal, Uniform or MultivariateNormal prior, got Discrete"):
         memory.product(problem_of(ATOMS))
+
+
+def test_a_problem_that_has_a_memory_already_is_compared_with_one_that_has_none():
+    mdp = two_ways()
+    problem = Problem(mdp, PerState(mdp), Normal(3, 0.0, 1.0), 4.0)
+    remembering = problem.with_memory(visited(mdp, 1, until=2))
+    trips = [trip(LEFT, RIGHT, LEFT, RIGHT), trip(RIGHT, LEFT), trip(LEFT, RIGHT)]
+    lifted = remembering.lift(trips)
+    assert lifted != tuple(trips) and remembering.in_world(lifted) == tuple(trips)
+    options = {"test": [0], "num_particles": 100, "num_threads": 1}
+    found = compare_models({"plain": problem, "memory": remembering}, trips, **options)
+    assert f"{EMPIRICAL}, memory: has visited 1 since 2" in [score.name for score in found.references]
+    within = Demonstration.annotation(remembering.mdp.state_names.index("0 (after 1)"), LEFT)
+    with pytest.raises(InputError, match=r"begin where the memory begins .* got one that begins in 0 \(after 1\)"):
+        remembering.in_world(within)
 
 
 def test_a_memory_that_forgets_changes_nothing():
@@ -202,7 +218,7 @@ def test_a_memory_that_forgets_changes_nothing():
     problem = Problem(mdp, PerState(mdp), Discrete(ATOMS), Boltzmann(2.0))
     none = Memory("nothing", np.zeros((1, 3, 2), dtype=int), ("always",))
     product = replace(none.product(replace(problem, prior=Normal(3, 0.0, 1.0))), prior=Discrete(ATOMS))
-    found = compare_models({"plain": problem, "product": Variant(product, none)}, TRIPS, test=[1], method="enumerate")
+    found = compare_models({"plain": problem, "product": Variant(product)}, TRIPS, test=[1], method="enumerate")
     assert found["plain"].bits == found["product"].bits
     assert found["plain"].log_evidence == found["product"].log_evidence
 

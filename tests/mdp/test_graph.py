@@ -125,7 +125,8 @@ def test_unrolled_labels_and_grid_carry_time():
     unrolled = mdp.unrolled(2)
     assert unrolled.state_labels == ("a at 0", "b at 0", "a at 1", "b at 1")
     assert unrolled.action_labels == ("on",)
-    assert unrolled.grid.places.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    # One panel below the other, each with a row for its title.
+    assert unrolled.grid.places.tolist() == [[1, 0], [1, 1], [3, 0], [3, 1]]
     assert unrolled.grid.kinds == ("start", "goal", "start", "goal")
     assert unrolled.grid.moves.tolist() == [[0, 1]]
 

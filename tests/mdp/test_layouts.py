@@ -7,9 +7,7 @@ from scipy.spatial.distance import pdist
 
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.layouts import drawing_kind, layout_of, likely_moves
-from journeyman.memory import Memory
-from journeyman.problem import Problem
-from journeyman.rewards import Normal, PerState
+from journeyman.memory import Memory, last_action
 from journeyman.worlds import gridworld, make_world
 
 
@@ -126,35 +124,59 @@ def test_slips_do_not_hide_the_shape():
     np.testing.assert_array_equal(layout_of(jumpy).places, layout_of(sure).places)
 
 
-def test_copies_of_one_problem_lie_below_each_other_and_are_joined_within():
+def test_copies_of_one_problem_lie_in_panels_and_are_joined_within():
     names = tuple(f"n{state}" for state in range(7))
     base = labyrinth(2, state_labels=names)
     unrolled = base.unrolled(3)
     layout = layout_of(unrolled)
-    assert layout.links.copies == ("at 0", "at 1", "at 2")
-    assert layout.links.names == names
+    assert [title for title, *_ in layout.panels] == ["at 0", "at 1", "at 2"]
+    assert layout.names == names * 3
     blocks = layout.places.reshape(3, 7, 2)
-    np.testing.assert_allclose(blocks[1] - blocks[0], np.tile(blocks[1, 0] - blocks[0, 0], (7, 1)))
-    assert blocks[1, :, 1].max() < blocks[0, :, 1].min()
+    np.testing.assert_allclose(blocks[0], layout_of(base).places)
+    np.testing.assert_allclose(blocks[1] - blocks[0], np.tile(blocks[1, 0] - blocks[0, 0], (7, 1)), atol=1e-12)
+    boxes = [(block.min(axis=0) - 0.5, block.max(axis=0) + 0.5) for block in blocks]
+    for i, (low, high) in enumerate(boxes):
+        for other_low, other_high in boxes[i + 1 :]:
+            assert (high < other_low).any() or (other_high < low).any()  # panels do not touch
     assert (layout.links.pairs[:, 0] // 7 == layout.links.pairs[:, 1] // 7).all()
     left = np.zeros((21, 4), dtype=bool)
     left[[0, 7, 14], 0] = True
     assert likely_moves(unrolled, left).tolist() == [[0, 1], [7, 8]]  # after the last step nothing follows
     given = labyrinth(2, coordinates=layout_of(base).places).unrolled(3)
-    assert layout_of(given).links.copies == ("at 0", "at 1", "at 2")  # told by time, without labels
+    assert [title for title, *_ in layout_of(given).panels] == ["at 0", "at 1", "at 2"]
+    assert drawing_kind(given) == drawing_kind(unrolled) == "graph"
 
 
-def test_what_a_memory_adds_is_a_copy_with_its_name():
+def test_what_a_memory_adds_is_a_panel_with_its_name():
     mdp = labyrinth(2, state_labels=[f"room {state}" for state in range(7)])
     following = np.zeros((2, 7, 4), dtype=int)
     following[1] = 1
     following[0, 4] = 1
-    problem = Memory("has drunk", following, ("thirsty", "sated")).product(Problem(mdp, PerState(mdp), Normal(7), 1.0))
-    layout = layout_of(problem.mdp)
-    assert layout.links.copies == ("thirsty", "sated")
-    assert layout.links.names[:2] == ("room 0", "room 1")
+    product = mdp.with_memory(Memory("has drunk", following, ("thirsty", "sated")))
+    layout = layout_of(product)
+    assert [title for title, *_ in layout.panels] == ["thirsty", "sated"]
+    assert layout.names[:2] == ("room 0", "room 1")
+
+
+def test_places_that_a_memory_never_meets_keep_their_lines_and_arrows():
+    mdp = labyrinth(2)
+    product = mdp.with_memory(last_action(mdp))
+    layout, size = layout_of(product), product.num_states
+    num_panels = len(layout.panels)
+    assert size < num_panels * 7 == len(layout.places)
+    assert len(layout.links.pairs) == num_panels * len(layout_of(mdp).links.pairs)
+    every = np.zeros((size, 4), dtype=bool)
+    every[:, 0] = True
+    moves = likely_moves(product, every)
+    # What was left of a fork is drawn as left of it, though the panel of its state may have no state there.
+    world = layout_of(mdp)
+    assert (moves[:, 1] >= size).any()
+    for state, end in moves.tolist():
+        place = int(product.memory.places[state])
+        expected = world.places[int(mdp.next_states(place, 0)[0][0])] - world.places[place]
+        np.testing.assert_allclose(layout.places[end] - layout.places[state], expected, atol=1e-12)
 
 
 def test_brackets_in_labels_alone_make_no_copies():
     labels = ("room (north)", "room (south)", "hall (north)", "den")
-    assert layout_of(graph(4, [(0, 1), (1, 2), (2, 3)], state_labels=labels)).links.copies == ("",)
+    assert layout_of(graph(4, [(0, 1), (1, 2), (2, 3)], state_labels=labels)).panels == ()

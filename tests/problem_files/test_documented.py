@@ -6,7 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from journeyman.problem_files import explain, graphs, load_problem, loading, maps, write_from_graph, write_from_map
+from journeyman.problem_files import (
+    explain,
+    graphs,
+    load_problem,
+    loading,
+    maps,
+    memory,
+    write_from_graph,
+    write_from_map,
+)
 from journeyman.problem_files.dynamics import TRANSITION_KEYS
 
 PAGE = Path(__file__).parents[2] / "docs" / "problem-file.md"
@@ -53,3 +62,25 @@ def test_both_ways_to_write_the_map_and_the_graph_agree(folder):
 def test_every_key_is_on_the_page():
     keys = {*TRANSITION_KEYS, *maps.KEYS, *graphs.KEYS, *(key for keys in loading.KEYS.values() for key in keys)}
     assert [key for key in sorted(keys) if f"`{key}`" not in TEXT and f"`[{key}]`" not in TEXT] == []
+
+
+def test_every_key_of_a_memory_is_on_its_page_and_its_examples_run(tmp_path, monkeypatch):
+    page = (PAGE.parent / "memory.md").read_text("utf-8")
+    keys = {*(key for keys in memory.KEYS.values() for key in keys), *memory.SHARED_KEYS}
+    for text in (TEXT, page):
+        assert [key for key in sorted(keys) if f"`{key}`" not in text and f"`{key} = " not in text] == []
+    blocks = re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    (whole,) = [block for _, name, block in blocks if name == "problem.toml"]
+    (tmp_path / "problem.toml").write_text(whole, "utf-8")
+    for language, _, block in blocks:
+        if language == "python":
+            exec(compile(block, "memory.md", "exec"), {})
+    (part,) = [block for language, name, block in blocks if language == "toml" and not name]
+    world = (
+        '[graph]\nedges = [["depot", "road", "go", "back"], ["road", "customer", "on", "off"], '
+        '["road", "ditch", "left", "up"], ["depot", "depot", "pick"], ["customer", "customer", "drop"]]\n'
+    )
+    rest = whole[whole.index("[reward]") :]
+    (tmp_path / "problem.toml").write_text(f"discount = 0.9\n{world}{part}\n{rest}", "utf-8")
+    assert load_problem(tmp_path / "problem.toml").mdp.memory.labels == ("empty", "carrying")

@@ -28,7 +28,8 @@ def compare(
             "--vary", metavar="PART=A,B",
             help="Values of a part of the model; all combinations are compared. Parts: reward (state, state_action, "
             "as_given), beta and lapse (a number, or unknown), values (optimal, soft), discount, prior_scale (a "
-            "factor), memory (none, last_action, visited:STATE, visited:STATE:UNTIL).",
+            "factor), memory (none, last_action, visited:STATE, visited:STATE:UNTIL, entered:STATE:UNTIL, or several "
+            "joined by +).",
         ),
     ] = None,
     also: Annotated[
@@ -105,8 +106,9 @@ def compare(
     compile_at_first_use()
     try:
         found = compare_models(
-            variants, demonstrations, test=numbers, folds=num_folds, method=inference, seed=seed, num_threads=threads,
-            progress=sys.stderr.isatty(), results=None if folder is None else folder / FITS, **chosen,
+            variants, loaded.in_world(demonstrations), test=numbers, folds=num_folds, method=inference, seed=seed,
+            num_threads=threads, progress=sys.stderr.isatty(), results=None if folder is None else folder / FITS,
+            **chosen,
         )  # fmt: skip
     except KeyboardInterrupt:
         stopped(folder)

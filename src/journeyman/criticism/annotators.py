@@ -16,7 +16,7 @@ from journeyman.checks import check_options, share, whole_number
 from journeyman.criticism.misfit import NUM_SIMULATIONS, NUM_WINDOWS, Misfit, misfit
 from journeyman.criticism.prediction import tally
 from journeyman.criticism.variants import unknown_beta, unknown_lapse
-from journeyman.demonstrations import Demonstration, as_demonstrations
+from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.experts import Boltzmann
 from journeyman.inference import INFERENCE, Posterior, infer
@@ -160,7 +160,7 @@ def compare_annotators(
     method, seed, num_threads, options
         Of inference, as in `infer`.
     """
-    listed = as_demonstrations(demonstrations)
+    listed = problem.lift(demonstrations)
     names = _checked_names(listed)
     level = share(level, "level", "0.05 is usual.")
     needed = NUM_WINDOWS * int(np.ceil(len(names) / level))

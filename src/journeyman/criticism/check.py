@@ -245,7 +245,7 @@ def criticise(
     far as surprise goes. Discrete priors are exact; otherwise this holds as far as samples stand for the posterior.
     """
     problem, counts = posterior.problem, posterior.answers
-    demonstrations = None if demonstrations is None else as_demonstrations(demonstrations)
+    demonstrations = None if demonstrations is None else problem.lift(demonstrations)
     if demonstrations is None:
         steps, begins = steps_of_counts(counts_by_place(counts)), np.zeros(0, dtype=np.int64)
     else:

@@ -36,6 +36,7 @@ from journeyman.criticism.variants import Variant
 from journeyman.demonstrations import Demonstration, action_counts, as_demonstrations
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.inference import INFERENCE, infer
+from journeyman.mdp.memory import innermost
 from journeyman.problem import Problem
 from journeyman.problem_files.records import problem_to_record
 from journeyman.progress import progress_bar
@@ -230,11 +231,11 @@ def compare_models(
                 _fitted, models[name], listed, part, method, seed=seed, num_threads=num_threads, options=options
             )
             fits[name].append(kept(_fit_key(models[name], part), fit_fn))
-    memories = {model.memory.name: model.memory for model in models.values() if model.memory is not None}
+    memories = {model.memory.name: model.problem for model in models.values() if model.memory is not None}
     found = [_chance(available, listed, split), _empirical(EMPIRICAL, available, listed, split)]
-    for name, memory in memories.items():
-        more = np.tile(available, (len(memory.labels), 1))
-        found.append(_empirical(f"{EMPIRICAL}, memory: {name}", more, memory.lift(listed), split))
+    for name, problem in memories.items():
+        lifted = problem.lift(listed)
+        found.append(_empirical(f"{EMPIRICAL}, memory: {name}", problem.mdp.available, lifted, split))
     num_references = len(found)
     scores = _scores([*found, *(_joined(name, parts) for name, parts in fits.items())], decisions)
     return ModelComparison(
@@ -320,9 +321,7 @@ def _shared_choices(models: Mapping[str, Variant]) -> BoolArray:
     """Return the available actions `[S, A]` of the states that demonstrations have, which all variants must share."""
     first: BoolArray | None = None
     for name, model in models.items():
-        copies = 1 if model.memory is None else len(model.memory.labels)
-        available = model.problem.mdp.available
-        own = available[: len(available) // copies]
+        own = innermost(model.problem.mdp).available
         first = own if first is None else first
         if own.shape != first.shape or (own != first).any():
             raise InputError(
@@ -334,7 +333,7 @@ def _shared_choices(models: Mapping[str, Variant]) -> BoolArray:
 
 def _check_fit(name: str, model: Variant, listed: Sequence[Demonstration], method: str) -> None:
     """Refuse demonstrations that cannot occur, and a method that cannot do it, before any work."""
-    model.problem.counts(model.lifted(listed))
+    model.problem.counts(listed)
     reason = INFERENCE.find(method).refusal_fn(model.problem)
     if reason is not None:
         raise UnsupportedError(f"{name}: {reason}")
@@ -363,9 +362,9 @@ def _fitted(
     options: Mapping[str, Any],
 ) -> Fit:
     """Fit a model to its part of the demonstrations, and predict the others."""
-    fitted = model.lifted([listed[i] for i in part.fitted])
+    fitted = [listed[i] for i in part.fitted]
     posterior = infer(model.problem, fitted, method, seed=seed, num_threads=num_threads, **options)
-    found = predict(posterior, model.lifted([listed[i] for i in part.predicted]))
+    found = predict(posterior, model.problem.lift([listed[i] for i in part.predicted]))
     names = posterior.problem.expert_space.names
     means = posterior.weights @ posterior.expert_parameters
     return Fit(
@@ -510,8 +509,6 @@ def _fit_key(model: Variant, part: Part) -> str:
     found.update(json.dumps([facts, part.fitted, part.predicted], sort_keys=True, default=str).encode())
     for name, array in sorted(arrays.items()):
         found.update(f"{name} {array.shape} {array.dtype}".encode() + np.ascontiguousarray(array).tobytes())
-    if model.memory is not None:
-        found.update(model.memory.following.tobytes() + bytes([model.memory.initial]))
     return found.hexdigest()[:16]
 
 

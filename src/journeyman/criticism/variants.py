@@ -4,7 +4,7 @@ Each key of `CHANGES` is a part of the model that can be varied. Its values are 
 the Python objects that they stand for.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -12,38 +12,31 @@ from typing import Any
 import numpy as np
 
 from journeyman.checks import known_name, one_of, positive, real_number
-from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import Beta, Boltzmann, LogNormal
 from journeyman.experts.priors import ParameterPrior
-from journeyman.memory import Memory, last_action, visited
+from journeyman.memory import Memory, combined, last_action, visited
 from journeyman.problem import Problem
 from journeyman.rewards import Normal, PerState, PerStateAction, Prior, RewardModel, Uniform, widened
 
 BETA_SIGMA = 0.7  # of an unknown beta: within a factor of 4 of its median, with chance 0.95
 USUAL_LAPSE = Beta(1.0, 9.0)
+WHEN_VISITED = {"visited": "leaving", "entered": "entering"}
 REWARDS = {"state": "per_state", "state_action": "per_state_action", "as_given": "features"}
 REWARD_WORDS = {"state": "per state", "state_action": "per state and action", "as_given": "as given"}
 
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """A model to compare with others: a problem, and a memory if its states have one.
-
-    Parameters
-    ----------
-    problem
-        Over the states that demonstrations have, or over the product with the memory if there is one.
-    memory
-        How demonstrations are lifted to that product.
-    """
+    """A model to compare with others: a problem, perhaps with a memory, to which demonstrations are lifted."""
 
     problem: Problem
-    memory: Memory | None = None
 
-    def lifted(self, demonstrations: Sequence[Demonstration]) -> tuple[Demonstration, ...]:
-        """Return demonstrations as the problem takes them."""
-        return tuple(demonstrations) if self.memory is None else self.memory.lift(demonstrations)
+    @property
+    def memory(self) -> Memory | None:
+        """What its expert remembers."""
+        remembered = self.problem.mdp.memory
+        return None if remembered is None else remembered.automaton
 
 
 def model_variants(
@@ -165,22 +158,27 @@ def _memory(variant: Variant, value: Any) -> tuple[str, Variant]:
     if value is None or value == "none":
         return "no memory", variant
     memory = value if isinstance(value, Memory) else _memory_in_words(variant.problem, value)
-    return f"memory: {memory.name}", Variant(memory.product(variant.problem), memory)
+    return f"memory: {memory.name}", Variant(variant.problem.with_memory(memory))
 
 
 def _memory_in_words(problem: Problem, words: Any) -> Memory:
-    """Return what "last_action", "visited:116" and "visited:116:0" mean; states by label or number."""
-    mdp = problem.mdp
-    kind, *places = str(words).split(":")
-    if kind == "last_action" and not places:
-        return last_action(mdp)
-    if kind != "visited" or not 1 <= len(places) <= 2:
-        raise InputError(
-            f"memory must be none, last_action, visited:STATE or visited:STATE:UNTIL, got {words!r}. "
-            "Example: memory=visited:116:0 remembers state 116 until state 0 is met."
-        )
-    known = {mdp.state_name(s): s for s in range(mdp.num_states)} | {str(s): s for s in range(mdp.num_states)}
-    return visited(mdp, *(known[known_name(place, known, "a state of a memory")] for place in places))
+    """Return what "last_action", "visited:116", "visited:116:0" and "entered:116" mean, several joined by +."""
+    mdp, found = problem.mdp, []
+    for part in str(words).split("+"):
+        kind, *places = part.strip().split(":")
+        if kind == "last_action" and not places:
+            found.append(last_action(mdp))
+        elif kind in WHEN_VISITED and 1 <= len(places) <= 2:
+            known = {mdp.state_name(s): s for s in range(mdp.num_states)} | {str(s): s for s in range(mdp.num_states)}
+            numbers = [known[known_name(place, known, "a state of a memory")] for place in places]
+            found.append(visited(mdp, *numbers, on=WHEN_VISITED[kind]))
+        else:
+            raise InputError(
+                f"memory must be none, last_action, visited:STATE or visited:STATE:UNTIL, got {words!r}. "
+                "Example: memory=visited:116:0 remembers state 116 until state 0 is met (entered:116:0: on "
+                "arrival). Join several by +."
+            )
+    return combined(*found)
 
 
 CHANGES: dict[str, Callable[[Variant, Any], tuple[str, Variant]]] = {

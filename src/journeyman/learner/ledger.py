@@ -10,12 +10,13 @@ from datetime import datetime
 from typing import Any
 
 from journeyman.checks import whole_number
-from journeyman.demonstrations import Demonstration, as_demonstrations
+from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.learner.duplicates import duplicates_message, find_duplicates
 from journeyman.learner.records import AnswerId, Event, Query
 from journeyman.learner.settings import LearnerSettings
 from journeyman.mdp import FiniteMDP
+from journeyman.mdp.memory import places_in
 from journeyman.problem import Problem
 from journeyman.wording import counted
 
@@ -103,9 +104,15 @@ def tell_event(
 
 
 def _demonstrated(problem: Problem, asked: Query, answer: Answer) -> Demonstration:
-    """Return the answer to a query as a demonstration: that of a state query may be given as an action."""
+    """Return the answer to a query as a demonstration: that of a state query may be given as an action.
+
+    Where there is a memory, states may be named as in the world: the question says what is remembered at the start.
+    """
     if isinstance(answer, Demonstration):
-        return answer
+        if problem.mdp.memory is not None and answer.start_state == places_in(problem.mdp)[asked.state]:
+            first = tuple((asked.state, action) for _, action in answer.steps[:1])
+            answer = replace(answer, start_state=asked.state, steps=first + answer.steps[1:])
+        return problem.lift(answer)[0]
     if asked.kind != "state":
         raise InputError(
             f"the answer to a trajectory query must be a Demonstration, got {type(answer).__name__}. "
@@ -125,7 +132,7 @@ def attach_event(
 
     Data that are there already are refused, unless `allow_duplicates` says otherwise; see `duplicates`.
     """
-    listed = as_demonstrations(demonstrations)
+    listed = ledger.problem.lift(demonstrations)
     if not listed:
         raise InputError("attached data must be at least one demonstration, got none. Give one, or a list of them.")
     signed = [_signed(item, annotator, None) for item in listed]
@@ -214,7 +221,7 @@ def _attached_instead(ledger: Ledger, answer_id: str, old: Demonstration | None,
     if old is None and answer_id not in ledger.undone:
         raise InputError(f"only an answer can be corrected, got {answer_id!r}, which is none. {_last_answers(ledger)}")
     if isinstance(right, Demonstration):
-        return right
+        return ledger.problem.lift(right)[0]
     if old is None or len(old) != 1:
         raise InputError(
             f"{answer_id} must be corrected step by step, since it was not a single action, got {right!r}. Give all "

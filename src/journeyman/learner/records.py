@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any
 
 from journeyman.checks import one_of
+from journeyman.mdp.memory import innermost, places_in
 from journeyman.problem import Problem
 from journeyman.wording import counted, percent
 
@@ -220,9 +221,10 @@ class Forecast:
 def question_text(problem: Problem, state: int, kind: str, length: int | None) -> str:
     """Return a question in words: labels of states and actions, and the cell on a grid."""
     mdp = problem.mdp
+    world, where = innermost(mdp), int(places_in(mdp)[state])
     place = f"state {mdp.state_name(state)}"
-    if mdp.grid is not None:
-        row, column = (int(number) for number in mdp.grid.places[state])
+    if world.grid is not None:
+        row, column = (int(number) for number in world.grid.places[where])
         place += f" (row {row}, column {column})"
     if kind == "trajectory":
         steps = counted(length or 1, "step")

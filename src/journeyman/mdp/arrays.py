@@ -7,6 +7,7 @@ import numpy as np
 
 from journeyman.errors import InputError
 from journeyman.mdp.grid import Grid
+from journeyman.mdp.memory import Remembered, memory_from_arrays, memory_to_arrays
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.origin import ORIGINS, Origin, origin_name
 from journeyman.mdp.rows import Rows
@@ -52,6 +53,9 @@ def mdp_to_arrays(mdp: FiniteMDP) -> dict[str, Any]:
     if mdp.origin is not None:
         parts["origin"] = origin_name(mdp.origin)
         parts |= {f"origin_{name}": part for name, part in mdp.origin.to_record().items()}
+    if mdp.memory is not None:
+        parts |= {f"memory_{name}": part for name, part in memory_to_arrays(mdp.memory).items()}
+        parts |= {f"memory_world_{name}": part for name, part in mdp_to_arrays(mdp.memory.world).items()}
     return {name: np.asarray(part) for name, part in parts.items() if part is not None}
 
 
@@ -100,7 +104,16 @@ def mdp_from_arrays(arrays: dict[str, Any]) -> FiniteMDP:
         grid=grid,
         coordinates=arrays.get("coordinates"),
         origin=_origin(arrays),
+        memory=_memory(arrays),
     )
+
+
+def _memory(arrays: dict[str, Any]) -> Remembered | None:
+    if "memory_following" not in arrays:
+        return None
+    stored = {name[7:]: array for name, array in arrays.items() if name.startswith("memory_")}
+    world = {name[6:]: array for name, array in stored.items() if name.startswith("world_")}
+    return memory_from_arrays(stored, mdp_from_arrays(world))
 
 
 def _origin(arrays: dict[str, Any]) -> Origin | None:

@@ -17,7 +17,7 @@ from scipy.sparse import csgraph
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from journeyman.mdp.graph import copies_below
+from journeyman.mdp.memory import Panels
 from journeyman.mdp.model import FiniteMDP
 from journeyman.once import once_for_each
 from journeyman.types import BoolArray, FloatArray, IntArray
@@ -32,38 +32,48 @@ NUM_SWEEPS, NUM_STEPS = 12, 250
 
 
 class Links(NamedTuple):
-    """Which states are joined by lines.
+    """Which places of a drawing are joined by lines.
 
     Parameters
     ----------
     pairs
-        `[E, 2]` joined states, each pair once; one-way links lead from the first to the second.
+        `[E, 2]` joined places, each pair once; one-way links lead from the first to the second.
     is_one_way
         `[E]` whether there is no likely way back.
-    copies
-        Names of the copies of one problem, numbered one after the other, that the states are: several where time or a
-        memory was added, else one without a name. Links are drawn within each copy, also those that lead to another.
-    names
-        Of the states of one copy.
     """
 
     pairs: IntArray
     is_one_way: BoolArray
-    copies: tuple[str, ...]
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A drawing of states as nodes, at places `[S, 2]` (x, y upwards; neighbours are about 1 apart), and of links."""
+    """A drawing of states as nodes, and of links.
+
+    Parameters
+    ----------
+    places
+        `[S, 2]` x (to the right) and y (upwards) of each state, neighbours about 1 apart. Where there is a memory, the
+        world is drawn once for each panel of it, and places that no state has there come after those of the states.
+    links
+        Lines between places.
+    names
+        `[S]` what nodes are called: as in the world.
+    panels
+        What is remembered in each panel, and its upper left corner; none without a memory.
+    numbers
+        `[P, W]` which place is that of each state of the world in each panel.
+    panel, world_states
+        `[S]` panel and state of the world of each state.
+    """
 
     places: FloatArray
     links: Links
-
-    @property
-    def block(self) -> int:
-        """Number of states of a copy."""
-        return len(self.links.names)
+    names: tuple[str, ...]
+    panels: tuple[tuple[str, float, float], ...]
+    numbers: IntArray
+    panel: IntArray
+    world_states: IntArray
 
     @cached_property
     def extent(self) -> tuple[float, float]:
@@ -72,8 +82,8 @@ class Layout:
         return float(width), float(height)
 
     def seen_from(self, state: int, other: int) -> int:
-        """Return which state stands for `other` in the copy of `state`."""
-        return state - state % self.block + other % self.block
+        """Return which place stands for the state `other` in the panel of `state`."""
+        return int(self.numbers[self.panel[state], self.world_states[other]])
 
 
 def drawing_kind(mdp: FiniteMDP) -> str:
@@ -82,51 +92,71 @@ def drawing_kind(mdp: FiniteMDP) -> str:
         return "grid"
     if mdp.num_states > MAX_STATES:
         return "bars"
+    if mdp.memory is not None:
+        panels = mdp.memory.panels
+        is_small = len(panels.labels) * panels.world.num_states <= MAX_STATES
+        return drawing_kind(panels.world) if is_small else "bars"
     if mdp.coordinates is not None:
         return "graph"
     links = layout_links(mdp)
     is_readable = 0 < len(links.pairs) <= max(FEW_LINKS, MAX_DEGREE * mdp.num_states // 2)
-    return "graph" if MIN_STATES <= len(links.names) <= MAX_LAID_OUT and is_readable else "bars"
+    return "graph" if MIN_STATES <= mdp.num_states <= MAX_LAID_OUT and is_readable else "bars"
 
 
 @once_for_each
 def layout_of(mdp: FiniteMDP) -> Layout:
     """Return where to draw the states of an MDP without a grid; computed once for each."""
-    links = layout_links(mdp)
-    block, places = len(links.names), mdp.coordinates
+    if mdp.memory is not None:
+        return _panelled(mdp.memory.panels)
+    links, places = layout_links(mdp), mdp.coordinates
     if places is None:
-        own = links.pairs[: len(links.pairs) // len(links.copies)]
-        directed = np.concatenate([own, own[~links.is_one_way[: len(own)]][:, ::-1]])
+        directed = np.concatenate([links.pairs, links.pairs[~links.is_one_way][:, ::-1]])
         starts = np.flatnonzero(mdp.initial > 0)
-        root = int(starts[0]) % block if len(starts) == 1 else None
-        places = copies_below(laid_out(block, directed, root), len(links.copies))
-    return Layout(places / _spacing(places), links)
+        places = laid_out(mdp.num_states, directed, int(starts[0]) if len(starts) == 1 else None)
+    states = np.arange(mdp.num_states)
+    names = tuple(mdp.state_name(state) for state in range(mdp.num_states))
+    return Layout(places / _spacing(places), links, names, (), states[None], np.zeros_like(states), states)
+
+
+def _panelled(panels: Panels) -> Layout:
+    """Return the drawing of a world once for each panel, in all of which it has the same places and links."""
+    world, size, count = layout_of(panels.world), panels.world.num_states, len(panels.labels)
+    numbers = np.full((count, size), -1, dtype=np.int64)
+    numbers[panels.numbers, panels.places] = np.arange(len(panels.places))
+    is_empty = numbers < 0
+    numbers[is_empty] = len(panels.places) + np.arange(np.count_nonzero(is_empty))
+    offsets = panels.offsets(world.places)
+    places = np.empty((count * size, 2))
+    places[numbers] = world.places + offsets[:, None]
+    pairs = numbers[:, world.links.pairs].reshape(-1, 2)
+    corner = [world.places[:, 0].min() - 0.5, world.places[:, 1].max() + 0.5]
+    titles = tuple(
+        (label, *(corner + offset).tolist()) for label, offset in zip(panels.labels, offsets, strict=True) if label
+    )
+    names = tuple(world.names[place] for place in panels.places.tolist())
+    links = Links(pairs, np.tile(world.links.is_one_way, count))
+    return Layout(places, links, names, titles, numbers, panels.numbers, panels.places)
 
 
 @once_for_each
 def layout_links(mdp: FiniteMDP) -> "Links":
-    """Return which states to join, from the likely transitions; links of the first copy come first."""
+    """Return which states to join, from the likely transitions."""
     rows, probabilities = mdp.rows, mdp.rows.probabilities
     sizes = np.diff(rows.indptr)
     states = np.repeat(np.arange(sizes.size) // mdp.num_actions, sizes)
     largest = np.zeros(sizes.size)
     np.maximum.at(largest, np.repeat(np.arange(sizes.size), sizes), probabilities)
     is_likely = probabilities >= LIKELY * np.repeat(largest, sizes)
-    pairs = np.column_stack([states[is_likely], rows.next_states[is_likely]]).astype(np.int64)
-    copies, names = _copies(mdp, pairs)
-    block = len(names)
-    pairs = np.unique(pairs % block, axis=0)
+    pairs = np.unique(np.column_stack([states[is_likely], rows.next_states[is_likely]]).astype(np.int64), axis=0)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     known = set(map(tuple, pairs.tolist()))
     kept = [(first, second) for first, second in sorted(known) if first < second or (second, first) not in known]
     links = np.array(kept, dtype=np.int64).reshape(-1, 2)
-    is_one_way = np.array([(second, first) not in known for first, second in kept], dtype=bool)
-    shifts = block * np.arange(len(copies))[:, None, None]
-    return Links((links + shifts).reshape(-1, 2), np.tile(is_one_way, len(copies)), copies, names)
+    return Links(links, np.array([(second, first) not in known for first, second in kept], dtype=bool))
 
 
 def likely_moves(mdp: FiniteMDP, chosen: BoolArray) -> IntArray:
-    """Return `[K, 2]` states and where the `chosen` actions `[S, A]` most likely lead, as drawn, each pair once.
+    """Return `[K, 2]` places of states and of where the `chosen` actions `[S, A]` most likely lead, each pair once.
 
     Both are the same where the state does not change; where the episode ends there is none.
     """
@@ -136,29 +166,6 @@ def likely_moves(mdp: FiniteMDP, chosen: BoolArray) -> IntArray:
         if len(following):
             pairs.add((state, layout.seen_from(state, int(following[chances.argmax()]))))
     return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
-
-
-def _copies(mdp: FiniteMDP, pairs: IntArray) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the copies that the states are, and of the states of one: by labels such as "home (thirsty)".
-
-    Without labels, copies are told by time alone: every transition leads from one copy to the next, drawn below it.
-    """
-    size, names = mdp.num_states, tuple(mdp.state_name(state) for state in range(mdp.num_states))
-    for mark, end in ((" at ", ""), (" (", ")")):
-        parts = [name.removesuffix(end).rpartition(mark) for name in names]
-        block = next((i for i, part in enumerate(parts) if part[2] != parts[0][2]), size)
-        stems = tuple(part[0] for part in parts)
-        copies = tuple(part[2] for part in parts[::block])
-        is_copied = 1 < block < size and size % block == 0 and stems == stems[:block] * (size // block)
-        if is_copied and all(stems) and len(set(copies)) == len(copies):
-            return tuple(f"at {copy}" if mark == " at " else copy for copy in copies), stems[:block]
-    if mdp.state_labels is None and mdp.coordinates is not None and len(pairs):
-        for count in range(size // 2, 1, -1):
-            if size % count == 0 and (pairs[:, 1] // (size // count) == pairs[:, 0] // (size // count) + 1).all():
-                blocks = mdp.coordinates.reshape(count, -1, 2)
-                if np.allclose(np.ptp(np.diff(blocks, axis=0), axis=1), 0.0, atol=1e-9):
-                    return tuple(f"at {time}" for time in range(count)), names[: size // count]
-    return ("",), names
 
 
 def _spacing(places: FloatArray) -> float:

@@ -8,7 +8,7 @@ With discount < 1 the matrix I - discount * P is then always invertible.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,10 @@ from numpy.typing import ArrayLike
 
 from journeyman.errors import InputError
 from journeyman.mdp import validation
+from journeyman.mdp.automata import Memory
 from journeyman.mdp.edges import read_edges
 from journeyman.mdp.grid import Grid
+from journeyman.mdp.memory import Remembered, check_memory, unrolled, with_memory
 from journeyman.mdp.names import Names
 from journeyman.mdp.origin import Origin
 from journeyman.mdp.rows import Rows, index_column, rows_from_dense, rows_from_function, rows_from_matrices
@@ -59,6 +61,8 @@ class FiniteMDP:
         `[S, 2]` x and y of each state, y upwards, for drawing the states as a graph where there is no grid; optional.
     origin
         Where the transitions come from, if they are not simply known: certificates then say what that means.
+    memory
+        Which state of a world, and which state of a memory, each state is; set by `with_memory`.
     """
 
     rows: Rows
@@ -73,6 +77,7 @@ class FiniteMDP:
     grid: Grid | None = None
     coordinates: FloatArray | None = None
     origin: Origin | None = None
+    memory: Remembered | None = field(default=None, repr=False)
 
     def __post_init__(self, missing_mass: str, termination: ArrayLike | None) -> None:
         """Check everything once, and freeze the arrays."""
@@ -97,6 +102,7 @@ class FiniteMDP:
             "coordinates": validation.checked_coordinates(self.coordinates, num_states),
         }
         validation.check_grid(self.grid, num_states, num_actions)
+        check_memory(self.memory, num_states)
         self.__dict__.update(checked)
         self._freeze()
 
@@ -225,9 +231,16 @@ class FiniteMDP:
 
     def unrolled(self, horizon: int) -> "FiniteMDP":
         """Return the MDP over (t, s) with t < horizon, numbered t * S + s: the episode ends after `horizon` steps."""
-        from journeyman.mdp.graph import unrolled
-
         return unrolled(self, horizon)
+
+    def with_memory(self, automaton: Memory) -> "FiniteMDP":
+        """Return the product with a memory: states are pairs of its states and those of the automaton.
+
+        Where an episode begins in s keeps the number s; then comes what else can be reached. Labels say what is
+        remembered: "home (thirsty)". The product knows its world, so that demonstrations of it are lifted by
+        themselves, see `Problem.with_memory`. Automata are made by `journeyman.memory`.
+        """
+        return with_memory(self, automaton)
 
     def reachable(self, from_states: ArrayLike | None = None, within: int | None = None) -> BoolArray:
         """Return `[S]` which states can be reached from `from_states` (default: the initial ones) in `within` steps."""
@@ -245,8 +258,9 @@ class FiniteMDP:
 
     @cached_property
     def state_names(self) -> Names:
-        """What states may be called: by label or by number."""
-        return Names("state", self.num_states, self.state_labels)
+        """What states may be called: by label or by number, or as in the world to which a memory was added."""
+        world = None if self.memory is None else self.memory.world.state_names
+        return Names("state", self.num_states, self.state_labels, world)
 
     @cached_property
     def action_names(self) -> Names:

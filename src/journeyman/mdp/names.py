@@ -17,12 +17,13 @@ class Names:
 
     A label always means what it names. A number counts from 0, also where it is written as text ("3") or as
     spreadsheets write whole numbers ("3.0"), unless labels look like numbers themselves: then only labels are taken,
-    since nobody could tell which of the two is meant.
+    since nobody could tell which of the two is meant. `others` are further names of the first of them.
     """
 
     kind: str
     size: int
     labels: tuple[str, ...] | None = None
+    others: "Names | None" = None
 
     @cached_property
     def _indices(self) -> dict[str, int]:
@@ -40,6 +41,8 @@ class Names:
         found = self._indices.get(text) if isinstance(text, str) else None
         if found is not None:
             return found
+        if self.others is not None and self.others.knows(text):
+            return self.others.index(text)
         number = whole_or_none(text)
         if number is not None and self.are_numbers and str(number) in self._indices:
             if isinstance(text, str):  # "3.0" where a label is "3"
@@ -48,6 +51,14 @@ class Names:
         if number is None or not 0 <= number < self.size or self.are_numbers:
             raise InputError(self._refusal(name))
         return number
+
+    def knows(self, name: Any) -> bool:
+        """Return whether a name means one of them."""
+        try:
+            self.index(name)
+        except InputError:
+            return False
+        return True
 
     def _ambiguity(self, number: int) -> str:
         labelled = self._indices[str(number)]

@@ -11,6 +11,7 @@ from journeyman.checks import whole_number
 from journeyman.experts import SimulatedExpert
 from journeyman.mdp import q_values, solve_batch
 from journeyman.mdp.accuracy import accuracy_of
+from journeyman.mdp.memory import innermost, places_in
 from journeyman.problem import Problem, beta_of
 from journeyman.problem_files.implications import (
     Implications,
@@ -92,6 +93,7 @@ class Explanation:
             "unreachable_states": list(self.unreachable),
             "unreachable_queryable": list(self.unreachable_queryable),
             "has_grid": mdp.grid is not None,
+            "memory": _memory_record(problem),
             "reward_model": model.kind,
             "num_parameters": model.num_parameters,
             "parameters": [model.parameter_name(i) for i in range(model.num_parameters)],
@@ -126,7 +128,7 @@ def explain(
     asked = problem.queryable & ~mdp.terminal
     chances = (_policies(problem, rewards, q, rng) * is_best).sum(axis=2)[:, asked]
     random = (is_best.sum(axis=2) / mdp.available.sum(axis=1))[:, asked]
-    reachable = mdp.reachable()
+    reachable = innermost(mdp).reachable()[places_in(mdp)]  # with a memory, what can be met is all there is
     unreachable = tuple(np.flatnonzero(problem.queryable & ~reachable).tolist())
     is_best &= mdp.available
     prior = implications_of(problem, rng, rewards, values, is_best, epsilon, is_share)
@@ -217,7 +219,7 @@ def _warnings(
 
 def _misspelt(problem: Problem) -> list[str]:
     """Ask about terminal states that are called nearly like others: a misspelt next state brings a state of its own."""
-    mdp = problem.mdp
+    mdp = innermost(problem.mdp)
     if mdp.state_labels is None or mdp.grid is not None:
         return []
     others = [label for label, is_end in zip(mdp.state_labels, mdp.terminal, strict=True) if not is_end]
@@ -264,9 +266,52 @@ def explanation_lines(explanation: Explanation) -> list[tuple[str, str]]:
             "Reward",
             f"{MODEL_WORDS[model.kind]} ({model.num_parameters} in all), {type(problem.prior).__name__} prior",
         ),
+        *_memory_lines(problem),
         ("Discount", f"{mdp.discount:g}: the future counts for about {horizon:.3g} steps"),
     ]
     return [*lines, *implication_lines(explanation.prior), ("Expert", _expert(explanation))]
+
+
+def _memory_record(problem: Problem) -> dict[str, Any] | None:
+    """Return what the expert remembers as plain data; None without a memory."""
+    memory = problem.mdp.memory
+    if memory is None:
+        return None
+    return {
+        "name": memory.automaton.name,
+        "states": list(memory.panels.labels),
+        "num_world_states": memory.world.num_states,
+        "is_shared": _is_shared(problem),
+    }
+
+
+def _is_shared(problem: Problem) -> bool:
+    """Return whether rewards are the same whatever is remembered: one set of features for all copies of a place."""
+    model, places = problem.reward_model, places_in(problem.mdp)
+    if model.kind != "features":
+        return len(np.unique(places)) == len(places)
+    rows = model.features if model.is_state_only else model.features[:: problem.mdp.num_actions]
+    first = np.unique(places, return_index=True)[1][places]  # places of the world are numbered from 0
+    return bool(abs(rows - rows[first]).sum() == 0.0)
+
+
+def _memory_lines(problem: Problem) -> list[tuple[str, str]]:
+    """Say what the expert remembers, and what that means, if there is anything."""
+    memory = problem.mdp.memory
+    if memory is None:
+        return []
+    labels, size = memory.panels.labels, memory.panels.world.num_states
+    many = f", ... ({len(labels)} in all)" if len(labels) > MAX_NAMED else ""
+    states = "; ".join(labels[:MAX_NAMED]) + many if len(labels) > 1 else "nothing that ever changes"
+    rewards = "does not change rewards" if _is_shared(problem) else "has rewards of its own each time"
+    return [
+        (
+            "Memory",
+            f"{memory.automaton.name}: {states}. Each {rewards}. Of {counted(size, 'place')} in the world and what may "
+            f"be remembered there, {counted(problem.mdp.num_states, 'combination')} can be met. Demonstrations name "
+            "places as in the world",
+        )
+    ]
 
 
 def _some(problem: Problem, states: list[int], what: str) -> str:

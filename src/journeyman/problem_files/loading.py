@@ -10,11 +10,12 @@ from journeyman.experts import EXPERTS, Boltzmann
 from journeyman.experts.models import BOLTZMANN_KEYS
 from journeyman.problem import Problem
 from journeyman.problem_files.dynamics import dynamics_of, state_mask
+from journeyman.problem_files.memory import with_memory_of
 from journeyman.problem_files.rewards import prior_of, reward_model_of
 from journeyman.problem_files.tables import ROOT, TomlFile, TomlTable, read_toml
 from journeyman.registry import OUTSIDE
 
-TABLES = ("transitions", "map", "graph", "states", "actions", "reward", "prior", "expert", "grid")
+TABLES = ("transitions", "map", "graph", "states", "actions", "reward", "prior", "expert", "grid", "memory")
 KEYS = {
     ROOT: ("discount", *TABLES),
     "states": ("labels", "initial", "terminal", "queryable"),
@@ -48,7 +49,8 @@ def problem_of(file: TomlFile) -> Problem:
         with states.blamed("queryable"):
             queryable = state_mask(states.data["queryable"], mdp, "queryable")
     with expert.blamed("beta"):
-        return Problem(mdp, model, prior, model_of_expert, queryable)
+        problem = Problem(mdp, model, prior, model_of_expert, queryable)
+    return with_memory_of(file, problem)
 
 
 def _expert(table: TomlTable) -> Any:

@@ -7,7 +7,7 @@ the offset. Features are kept sparse. A state-only model has one row of features
 for all actions; otherwise row s * A + a belongs to (s, a).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from scipy import sparse
 
 from journeyman.checks import float_array, whole_number
 from journeyman.errors import InputError
-from journeyman.types import FloatArray, read_only
+from journeyman.types import FloatArray, IntArray, read_only
 
 if TYPE_CHECKING:
     from journeyman.mdp import FiniteMDP
@@ -66,18 +66,69 @@ class RewardModel:
             return np.ascontiguousarray(flat)
         return np.ascontiguousarray(flat.reshape(*parameters.shape[:-1], self.num_states, self.num_actions))
 
-    def unrolled(self, horizon: int) -> "RewardModel":
-        """Return the model for `mdp.unrolled(horizon)`: the same parameters at every time."""
-        horizon = whole_number(horizon, "horizon", 1, "It counts the actions of an episode.")
+    def at(self, places: ArrayLike) -> "RewardModel":
+        """Return the model for states that are copies of these `[N]`: the same parameters in all copies of a state."""
+        states = np.asarray(places, dtype=np.int64)
+        rows = states if self.is_state_only else _rows_of(states, self.num_actions)
         return RewardModel(
-            num_states=self.num_states * horizon,
+            num_states=len(states),
             num_actions=self.num_actions,
-            features=sparse.vstack([self.features] * horizon, format="csr"),
-            offset=np.tile(self.offset, horizon),
+            features=sparse.csr_array(self.features[rows]),
+            offset=self.offset[rows],
             is_state_only=self.is_state_only,
             kind="features",
             names=tuple(self.parameter_name(i) for i in range(self.num_parameters)),
         )
+
+    def per_memory(self, places: ArrayLike, memories: ArrayLike, labels: tuple[str, ...]) -> "Copied":
+        """Return the model for a product with a memory, which has parameters of its own for each state of the memory.
+
+        Parameters
+        ----------
+        places, memories
+            `[N]` state of this model and state of the memory of each state of the product.
+        labels
+            Of the states of the memory, for the names of parameters.
+        """
+        states, marks = np.asarray(places, dtype=np.int64), np.asarray(memories, dtype=np.int64)
+        shared, size = self.at(states), self.num_actions
+        if self.kind != "features":  # one parameter per row, of states or of states and actions
+            rows = states if self.is_state_only else _rows_of(states, size)
+            owners = marks if self.is_state_only else np.repeat(marks, size)
+            own = replace(shared, features=sparse.eye_array(len(rows), format="csr"), kind=self.kind, names=None)
+            return Copied(own, rows, owners)
+        used, copy = np.unique(marks, return_inverse=True)
+        entries, count = sparse.coo_array(shared.features), self.num_parameters
+        states_of = entries.row if self.is_state_only else entries.row // size
+        columns = entries.col + count * copy.ravel()[states_of]
+        shape = (entries.shape[0], count * len(used))
+        names = tuple(f"{name} ({labels[m]})" for m in used.tolist() for name in shared.names or ())
+        own = replace(
+            shared, features=sparse.csr_array((entries.data, (entries.row, columns)), shape=shape), names=names
+        )
+        return Copied(own, np.tile(np.arange(count), len(used)), np.repeat(used, count))
+
+    def unrolled(self, horizon: int) -> "RewardModel":
+        """Return the model for `mdp.unrolled(horizon)`: the same parameters at every time."""
+        horizon = whole_number(horizon, "horizon", 1, "It counts the actions of an episode.")
+        return self.at(np.tile(np.arange(self.num_states), horizon))
+
+
+class Copied(NamedTuple):
+    """A reward model with several copies of the parameters of another, and whose copies they are.
+
+    model: of all copies; sources `[D']`: which parameter of the other model each is a copy of; owners `[D']`: which
+    copy it belongs to, as a number.
+    """
+
+    model: RewardModel
+    sources: IntArray
+    owners: IntArray
+
+
+def _rows_of(states: IntArray, num_actions: int) -> IntArray:
+    """Return the rows s * A + a of some states, all actions of each."""
+    return np.asarray((states[:, None] * num_actions + np.arange(num_actions)).ravel())
 
 
 class Size(NamedTuple):

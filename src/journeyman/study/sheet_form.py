@@ -15,6 +15,7 @@ import numpy as np
 from journeyman.learner import Query
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.layouts import drawing_kind, layout_of
+from journeyman.mdp.memory import innermost, places_in
 from journeyman.problem import Problem
 from journeyman.types import FloatArray
 
@@ -127,8 +128,11 @@ def _size(view: str) -> str:
 def draw_states(mdp: FiniteMDP, *, has_names: bool = False) -> Picture | None:
     """Return a drawing of all states, on their grid or as a graph; None where such a drawing could not be read.
 
-    With `has_names`, labels or numbers of the states are written into it.
+    With `has_names`, labels or numbers of the states are written into it. Where there is a memory the world is drawn.
     """
+    if mdp.memory is not None:
+        picture = draw_states(innermost(mdp), has_names=has_names)
+        return None if picture is None else picture._replace(places=picture.places[places_in(mdp)])
     if mdp.grid is not None:
         return _draw_grid(mdp, has_names)
     return _draw_graph(mdp, has_names) if drawing_kind(mdp) == "graph" else None

@@ -194,6 +194,15 @@ MODELS: dict[str, Schema] = {
         unreachable_states=many(whole("Its number"), "States that cannot be reached from the initial ones"),
         unreachable_queryable=many(whole("Its number"), "States that may be asked about but cannot be reached"),
         has_grid=truth("Whether it is drawn as a grid"),
+        memory=maybe(
+            record(
+                "What the expert remembers; null: nothing",
+                name=text("What it is, in words"),
+                states=many(text("One"), "What may be remembered"),
+                num_world_states=whole("States of the world without the memory"),
+                is_shared=truth("Whether rewards are the same whatever is remembered"),
+            )
+        ),
         reward_model=word("What is unknown", "per_state", "per_state_action", "features"),
         num_parameters=whole("Number of unknown parameters of the reward"),
         parameters=many(text("Its name"), "These parameters"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MAX_NUMBERED_CELLS, MAX_MARKED_CELLS, MAX_BARS = 16, 50, 400  # in a row or column; bars in all
 MAX_SIDE = 6.0  # inches of a graph beside another; wider ones go below each other
 WALL, UNKNOWN = (0.35, 0.35, 0.35, 1.0), (0.85, 0.85, 0.85, 1.0)
+NEVER = (0.97, 0.97, 0.94, 1.0)  # a place that is never met with what a panel remembers
 TERMINAL: dict[str, Any] = {"fill": False, "hatch": "////", "linewidth": 1.2, "zorder": 2, "alpha": 0.6}
 INITIAL: dict[str, Any] = {
     "linestyle": "none",
@@ -82,6 +83,8 @@ def _panel_size(mdp: FiniteMDP) -> tuple[float, float]:
     else:
         columns, rows = layout_of(mdp).extent
         cell = min(8.5 / columns, 17.0 / rows, 1.0)
+    if mdp.memory is not None and len(mdp.memory.panels.labels) > 1:
+        cell = min(max(14.0 / columns, 0.2), 17.0 / rows, 0.85)  # panels need more room than one picture
     return max(cell * columns, 3.5), max(cell * rows, 2.0)
 
 
@@ -109,9 +112,11 @@ def draw_cells(
     """Draw one coloured cell per state, with number, kind, marks and arrows as far as there is room."""
     is_known = np.isfinite(values)
     colours = np.where(is_known[:, None], scale.to_rgba(np.where(is_known, values, 0.0)), UNKNOWN)
-    picture = np.tile(np.array(WALL), (grid.num_rows, grid.num_columns, 1))
+    picture = _ground(mdp, grid)
     picture[grid.places[:, 0], grid.places[:, 1]] = colours
     ax.imshow(picture, interpolation="nearest")
+    for title, row, column in _titles(mdp):
+        ax.text(column - 0.5, row - 0.6, plain(title), ha="left", va="bottom", fontsize=10, fontweight="bold")
     _label_axes(ax, mdp, grid)
     if not has_marks(mdp):
         return
@@ -127,6 +132,36 @@ def draw_cells(
         _write_cells(ax, mdp, grid, texts, colours, inks, font_size=7.5 * min(1.0, 10 / longest))
 
 
+def _ground(mdp: FiniteMDP, grid: Grid) -> FloatArray:
+    """Return what a grid looks like without its states `[rows, columns, 4]`: walls, and in panels what is never met."""
+    if mdp.memory is None or len(mdp.memory.panels.labels) == 1:
+        return np.tile(np.array(WALL), (grid.num_rows, grid.num_columns, 1))
+    picture, world = np.ones((grid.num_rows, grid.num_columns, 4)), mdp.memory.panels.world.grid
+    assert world is not None  # the grid is made of it
+    own = np.tile(np.array(WALL), (world.num_rows, world.num_columns, 1))
+    own[world.places[:, 0], world.places[:, 1]] = NEVER
+    for row, column in mdp.memory.panels.corners().tolist():
+        picture[row : row + world.num_rows, column : column + world.num_columns] = own
+    return picture
+
+
+def _titles(mdp: FiniteMDP) -> list[tuple[str, int, int]]:
+    """Return what is remembered in each panel of a grid, and the row and column where it begins."""
+    if mdp.memory is None:
+        return []
+    panels = mdp.memory.panels
+    places = zip(panels.labels, panels.corners().tolist(), strict=True)
+    return [(label, row, column) for label, (row, column) in places if label]
+
+
+def _has_gaps(mdp: FiniteMDP) -> bool:
+    """Return whether some place of the world is never met in some panel."""
+    if mdp.memory is None:
+        return False
+    panels = mdp.memory.panels
+    return len(panels.labels) * panels.world.num_states > mdp.num_states
+
+
 def _label_axes(ax: "Axes", mdp: FiniteMDP, grid: Grid) -> None:
     """Put numbers at rows and columns that add up to the number of the state, and thin lines between cells."""
     ax.set_xticks([])
@@ -138,9 +173,23 @@ def _label_axes(ax: "Axes", mdp: FiniteMDP, grid: Grid) -> None:
         ax.set_xticks(columns, [str(column) for column in columns])
         ax.set_yticks(rows, [str(row * grid.num_columns) for row in rows])
         ax.set_xlabel("state = number at the left + number below")
+    if mdp.memory is not None:
+        for spine in ax.spines.values():
+            spine.set_visible(False)
     if has_marks(mdp):
-        ax.vlines(np.arange(grid.num_columns + 1) - 0.5, -0.5, grid.num_rows - 0.5, colors="0.6", linewidths=0.5)
-        ax.hlines(np.arange(grid.num_rows + 1) - 0.5, -0.5, grid.num_columns - 0.5, colors="0.6", linewidths=0.5)
+        for row, column, height, width in _blocks(mdp, grid):
+            ends = column - 0.5, column + width - 0.5, row - 0.5, row + height - 0.5
+            ax.vlines(np.arange(width + 1) + ends[0], *ends[2:], colors="0.6", linewidths=0.5)
+            ax.hlines(np.arange(height + 1) + ends[2], *ends[:2], colors="0.6", linewidths=0.5)
+
+
+def _blocks(mdp: FiniteMDP, grid: Grid) -> list[tuple[int, int, int, int]]:
+    """Return first row and column, height and width of each panel of a grid; the grid itself without a memory."""
+    if mdp.memory is None:
+        return [(0, 0, grid.num_rows, grid.num_columns)]
+    world = mdp.memory.panels.world.grid
+    assert world is not None  # the grid is made of it
+    return [(row, column, world.num_rows, world.num_columns) for row, column in mdp.memory.panels.corners().tolist()]
 
 
 def _mark_cells(ax: "Axes", mdp: FiniteMDP, grid: Grid, inks: AnyArray, size: float) -> None:
@@ -253,6 +302,9 @@ def add_legend(
         if mdp.terminal.any():
             word = "terminal cell" if kind == "grid" else "terminal state"
             handles.append(rectangle((0, 0), 1, 1, label=word, edgecolor="0.25", **TERMINAL))
+        if kind == "grid" and _has_gaps(mdp):
+            style = {"facecolor": NEVER, "edgecolor": "0.6"}
+            handles.append(rectangle((0, 0), 1, 1, label="never met with that memory", **style))
         if has_initial_marks(mdp):
             handles.append(line([], [], label="initial state", markersize=5, **INITIAL))
         else:

@@ -64,7 +64,7 @@ def draw_nodes(
         _draw_arrows(ax, mdp, layout, optimal, sure, inks, unit)
     texts = [signed_number(float(value)) for value in values]
     texts = texts if is_signed else [text.lstrip("+") for text in texts]
-    names = layout.links.names * len(layout.links.copies) if has_names else ("",) * mdp.num_states
+    names = layout.names if has_names else ("",) * mdp.num_states
     _write_nodes(ax, mdp, layout, names, texts, colours, inks, unit)
     if has_names and not _has_numbers(texts, unit):
         _write_extremes(ax, mdp, layout, texts, values)
@@ -73,7 +73,7 @@ def draw_nodes(
 def _frame(ax: "Axes", layout: Layout) -> None:
     """Give the axes the size of the drawing, with equal scales and no ticks."""
     low, high = layout.places.min(axis=0) - 0.6, layout.places.max(axis=0) + 0.6
-    high[1] += 0.5 * (len(layout.links.copies) > 1)  # room for the name of the first copy
+    high[1] += 0.5 * bool(layout.panels)  # room for the titles of the first panels
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xticks=[], yticks=[])
     for spine in ax.spines.values():
         spine.set_visible(False)
@@ -88,7 +88,7 @@ def _draw_links(ax: "Axes", layout: Layout, unit: float) -> None:
     ends = layout.places[links.pairs]
     ax.add_collection(lines(ends, colors=LINK, linewidths=width, alpha=0.4 if is_dense else 1.0, zorder=1))
     one_way = ends[links.is_one_way]
-    if 0 < len(one_way) <= MAX_CHEVRONS * len(links.copies):
+    if 0 < len(one_way) <= MAX_CHEVRONS * len(layout.numbers):
         middle, step = one_way.mean(axis=1), one_way[:, 1] - one_way[:, 0]
         step = 0.1 * step / np.linalg.norm(step, axis=1, keepdims=True)
         side = step[:, ::-1] * [-1.0, 1.0]
@@ -102,7 +102,7 @@ def _draw_circles(ax: "Axes", mdp: FiniteMDP, layout: Layout, colours: FloatArra
     size = 2.0 * RADIUS
 
     def add(which: AnyArray, **style: Any) -> None:
-        count = int(np.count_nonzero(which)) if which.dtype == bool else len(which)
+        count = len(which)
         ax.add_collection(
             circles(
                 [size] * count, [size] * count, [0.0] * count, units="xy", offsets=layout.places[which],
@@ -112,12 +112,12 @@ def _draw_circles(ax: "Axes", mdp: FiniteMDP, layout: Layout, colours: FloatArra
 
     add(np.arange(mdp.num_states), facecolors=colours, edgecolors="0.35", linewidths=min(0.8, unit / 40.0), zorder=2)
     for ink, edge in (("white", "0.75"), ("black", "0.25")):
-        which = mdp.terminal & (inks == ink)
-        if which.any():
+        which = np.flatnonzero(mdp.terminal & (inks == ink))
+        if which.size:
             hatch = {key: TERMINAL[key] for key in ("hatch", "alpha")}
             add(which, facecolors="none", edgecolors=edge, linewidths=1.2, zorder=2.5, **hatch)
     if has_initial_marks(mdp):
-        x, y = (layout.places[mdp.initial > 0] + RADIUS * np.array([-0.9, 0.9])).T
+        x, y = (layout.places[np.flatnonzero(mdp.initial > 0)] + RADIUS * np.array([-0.9, 0.9])).T
         ax.plot(x, y, markersize=float(np.clip(unit / 7.0, 2.0, 6.0)), **INITIAL)
 
 
@@ -167,17 +167,14 @@ def _write_nodes(
     """Write name and number into nodes; for want of room the name alone, or nothing; and what each copy stands for."""
     room, has_numbers = 2.0 * RADIUS * unit, _has_numbers(texts, unit)
     if has_numbers or 0.5 * room >= SMALLEST_FONT:
-        for state, (x, y) in enumerate(layout.places.tolist()):
+        for state, (x, y) in enumerate(layout.places[: mdp.num_states].tolist()):
             shown, font = _fitted(names[state], texts[state] if has_numbers else "", room)
             style: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 5, "linespacing": 1.05}
             if mdp.terminal[state]:
                 style["bbox"] = {"facecolor": colours[state], "edgecolor": "none", "pad": 0.5}
             ax.text(x, y, plain(shown), color=inks[state], fontsize=font, **style)
-    if layout.links.copies != ("",):
-        for number, copy in enumerate(layout.links.copies):
-            own = layout.places[number * layout.block : (number + 1) * layout.block]
-            corner = (own[:, 0].min() - 0.5, own[:, 1].max() + 0.5)
-            ax.text(*corner, plain(copy), ha="left", va="bottom", fontsize=10, fontweight="bold")
+    for title, x, y in layout.panels:
+        ax.text(x, y, plain(title), ha="left", va="bottom", fontsize=10, fontweight="bold")
 
 
 def _has_numbers(texts: list[str], unit: float) -> bool:

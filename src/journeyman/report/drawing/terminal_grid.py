@@ -78,13 +78,18 @@ class Sheet:
     def _lines(self, texts: Sequence[Sequence[str]], styles: Sequence[Style]) -> Iterator[Text]:
         grid, margin = self.grid, label_width(self.mdp)
         state_at = {(row, column): state for state, (row, column) in enumerate(grid.places.tolist())}
+        titles = _titles(self.mdp)
         is_numbered = has_row_numbering(self.mdp)
         bar = "" if self.is_small else self.glyphs.bar
         if is_numbered:
             numbers = (str(column).center(self.cell_width) for column in range(grid.num_columns))
             yield Text(" " * (margin + len(bar)) + (" " * len(bar)).join(numbers).rstrip(), style="dim")
         for row in range(grid.num_rows):
-            yield from self._border(0 if row == 0 else 1)
+            if row in titles:
+                yield from self._border(2) if row else ()
+                yield Text(" " * margin + titles[row], style="bold")
+                continue
+            yield from self._border(0 if row == 0 or row - 1 in titles else 1)
             for part in range(len(texts[0])):
                 label = str(row * grid.num_columns) if is_numbered and part == 0 else ""
                 line = Text.assemble((f"{label:>{margin - 1}} ", "dim"), bar)
@@ -111,13 +116,15 @@ def fitting_sheet(console: Console, mdp: FiniteMDP) -> Sheet | None:
     grid = mdp.grid
     if grid is None:
         return None
-    width = min((console.width - label_width(mdp) - 1) // grid.num_columns - 1, MAX_CELL)
+    width = min((console.width - label_width(mdp) - 1) // num_columns(mdp) - 1, MAX_CELL)
     if width < MIN_CELL:
         width = SMALL_CELL
         if small_width(mdp) > console.width:
             return None
     has_colour = console.color_system is not None and not console.no_color
     glyphs = ASCII if console.options.ascii_only else UNICODE
+    if mdp.memory is not None:
+        grid = mdp.memory.panels.grid(num_columns=1)  # panels below each other
     return Sheet(mdp, grid, glyphs, width, "; blue above 0, red below" if has_colour else "")
 
 
@@ -129,7 +136,22 @@ def label_width(mdp: FiniteMDP) -> int:
 def small_width(mdp: FiniteMDP) -> int:
     """Return how many characters wide the smallest drawing of an MDP's grid is."""
     assert mdp.grid is not None
-    return label_width(mdp) + SMALL_CELL * mdp.grid.num_columns
+    return label_width(mdp) + SMALL_CELL * num_columns(mdp)
+
+
+def num_columns(mdp: FiniteMDP) -> int:
+    """Return how many columns the drawing of a grid has; panels of a memory lie below each other."""
+    grid = mdp.grid if mdp.memory is None else mdp.memory.panels.world.grid
+    assert grid is not None  # else it is not drawn
+    return grid.num_columns
+
+
+def _titles(mdp: FiniteMDP) -> dict[int, str]:
+    """Return what is remembered in each panel, by the row that has its title."""
+    if mdp.memory is None or len(mdp.memory.panels.labels) == 1:
+        return {}
+    panels = mdp.memory.panels
+    return {row - 1: label for label, (row, _) in zip(panels.labels, panels.corners(num_columns=1), strict=True)}
 
 
 def cell_style(value: float, limit: float) -> Style:

@@ -10,6 +10,7 @@ from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.demonstrations import Demonstration
 from journeyman.experts import Boltzmann
 from journeyman.mdp import FiniteMDP
+from journeyman.mdp.memory import innermost, places_in
 from journeyman.report.drawing.marks import named_kinds
 from journeyman.report.learning.identifiability import WHOLLY, reason_not_learned
 from journeyman.report.learning.summary import LearningSummary
@@ -79,10 +80,10 @@ def shown_regret(regret: float | None, epsilon: float, digits: int = 3) -> str:
 
 def place_words(mdp: FiniteMDP, state: int) -> str:
     """Return a state by name, with its cell and kind on a grid."""
-    name = mdp.state_name(state)
-    if mdp.grid is None:
+    name, grid = mdp.state_name(state), innermost(mdp).grid
+    if grid is None:
         return name
-    row, column = mdp.grid.places[state].tolist()
+    row, column = grid.places[places_in(mdp)[state]].tolist()
     kind = (named_kinds(mdp) or [""] * mdp.num_states)[state]
     return f"{name} (row {row}, column {column}{', ' if kind else ''}{kind})"
 

@@ -26,6 +26,7 @@ from journeyman.report.drawing.terminal_grid import (
     Sheet,
     cell_style,
     fitting_sheet,
+    num_columns,
     small_width,
 )
 from journeyman.report.terminal import definitions, text_table
@@ -90,7 +91,7 @@ def print_world(
     elif sheet is None:
         needed = f"{small_width(mdp)} would do. Or make a picture: --png FILE"
         room = f"too many for {console.width} characters in a line; {needed}"
-        drawing, legend = Text(f"The grid has {mdp.grid.num_columns} columns, {room}"), {}
+        drawing, legend = Text(f"The grid has {num_columns(mdp)} columns, {room}"), {}
     else:
         drawing, legend = _grid_drawing(sheet, summary), _legend(sheet, summary)
     console.print(Group(title, "", drawing, ""))

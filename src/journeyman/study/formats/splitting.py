@@ -17,6 +17,7 @@ import numpy as np
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
+from journeyman.mdp.memory import innermost, world_mask
 from journeyman.problem import Problem
 from journeyman.storage.tables import NO_INDEX, SEPARATORS, is_missing
 from journeyman.study.formats.recorded import Recorded, parsed_time
@@ -140,7 +141,7 @@ class ImportReport:
             f"among {self.num_rows} rows:\n{shown}{rest}\nCorrect them, or leave them out and split there: "
             "--skip-impossible (in Python skip_impossible=True). "
             f"{counts}Rows that are separate answers need a column "
-            "demonstration that tells them apart; on an unrolled problem states are t * S + s."
+            "demonstration that tells them apart."
         )
 
     def to_record(self) -> dict[str, Any]:
@@ -173,15 +174,50 @@ class _Marks(NamedTuple):
 
 def split(recorded: Recorded, problem: Problem | None = None) -> Examined:
     """Return the demonstrations of recorded rows, and a report; without a problem nothing is impossible."""
-    recorded = _with_actions(recorded, problem)
-    marks = _marks(recorded, problem)
-    terminal = None if problem is None else problem.mdp.terminal
-    pieces = dict(_pieces(recorded, marks, terminal))
+    rules = None if problem is None else _rules(recorded, problem)
+    recorded = _with_actions(recorded, rules)
+    marks = _marks(recorded, rules)
+    pieces = dict(_pieces(recorded, marks, None if rules is None else rules.mdp.terminal))
     demonstrations = tuple(pieces[row] for row in sorted(pieces))
-    return Examined(demonstrations, _report(recorded, marks, pieces, None if problem is None else problem.mdp))
+    if problem is not None and problem.mdp.memory is not None:
+        _check_remembered(recorded, pieces, marks.impossible)
+        demonstrations = problem.lift(demonstrations)
+    return Examined(demonstrations, _report(recorded, marks, pieces, None if rules is None else rules.mdp))
 
 
-def _marks(recorded: Recorded, problem: Problem | None) -> _Marks:
+class _Rules(NamedTuple):
+    """What steps must follow: the dynamics, and where one may be asked."""
+
+    mdp: FiniteMDP
+    queryable: BoolArray
+
+
+def _rules(recorded: Recorded, problem: Problem) -> _Rules:
+    """Return what the rows must follow: the world, where there is a memory and all states are named as in the world."""
+    world = innermost(problem.mdp)
+    columns = (recorded.state, recorded.next_state, recorded.final_state)
+    if all(column.max(initial=NO_INDEX) < world.num_states for column in columns):
+        return _Rules(world, world_mask(problem.mdp, problem.queryable))
+    return _Rules(problem.mdp, problem.queryable)
+
+
+def _check_remembered(
+    recorded: Recorded, pieces: Mapping[int, Demonstration], impossible: Mapping[int, ImpossibleStep]
+) -> None:
+    """Refuse what begins in the middle of a demonstration: nobody can say what is remembered there."""
+    for row in sorted(pieces):
+        if recorded.is_first[row]:
+            continue
+        own = [step for at, step in impossible.items() if recorded.demonstration[at] == recorded.demonstration[row]]
+        why = f" after an impossible step ({own[0]})" if own else ""
+        raise InputError(
+            f"demonstrations of a problem with memory must have no gaps, got one that begins anew at "
+            f"{recorded.table.place(row)}{why}: what was remembered there is not known. Fill the gap, or give what "
+            "follows it a demonstration of its own (column demonstration), if the memory may begin anew there."
+        )
+
+
+def _marks(recorded: Recorded, problem: _Rules | None) -> _Marks:
     """Say of each row whether it is a step, where it led, and what is wrong with it."""
     state, action, explicit = recorded.state, recorded.action, recorded.next_state
     num_rows, is_last = len(state), recorded.is_last
@@ -225,7 +261,7 @@ def _last_known(recorded: Recorded, column: IntArray, role: str) -> IntArray:
 
 
 def _possible(
-    recorded: Recorded, problem: Problem, is_step: BoolArray, after: IntArray, impossible: dict[int, ImpossibleStep]
+    recorded: Recorded, problem: _Rules, is_step: BoolArray, after: IntArray, impossible: dict[int, ImpossibleStep]
 ) -> tuple[BoolArray, IntArray]:
     """Return which steps can be done, and where they led if they can lead there; the others go to `impossible`."""
     mdp, state, action = problem.mdp, recorded.state, recorded.action
@@ -269,7 +305,7 @@ def _can_follow(mdp: FiniteMDP, state: IntArray, action: IntArray, after: IntArr
     return (place < len(known)) & (known[np.minimum(place, len(known) - 1)] == asked) if len(known) else asked < 0
 
 
-def _with_actions(recorded: Recorded, problem: Problem | None) -> Recorded:
+def _with_actions(recorded: Recorded, problem: _Rules | None) -> Recorded:
     """Return the rows with actions, where next states were given in their place: the only one that can lead there."""
     if "next_state" not in recorded.columns or "action" in recorded.columns:
         return recorded

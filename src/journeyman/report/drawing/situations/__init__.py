@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from journeyman.mdp.layouts import drawing_kind
+from journeyman.mdp.memory import remembered_words
 from journeyman.report.drawing.situations.grid import grid_lines, kind_letters
 from journeyman.report.drawing.situations.map import map_lines
 from journeyman.report.drawing.situations.place import (
@@ -40,7 +41,14 @@ __all__ = [
 
 
 def draw_situation(console: Console, situation: Situation, width: int, height: int) -> list[Text]:
-    """Return at most `height` lines of at most `width` characters that show a situation, with a legend if it fits."""
+    """Return at most `height` lines of at most `width` characters that show a situation, with a legend if it fits.
+
+    Where there is a memory the world is drawn, and what is remembered stands above it.
+    """
+    if situation.mdp.memory is not None:
+        said = Text(f"remembered: {remembered_words(situation.mdp, situation.state)}", style=FAINT)
+        said.truncate(width)
+        return [said, *draw_situation(console, situation.in_world(), width, height - 1)][:height]
     pen, mdp = Pen.of(console), situation.mdp
     lines = None
     if mdp.grid is not None:

@@ -8,6 +8,7 @@ from rich.style import Style
 from rich.text import Text
 
 from journeyman.mdp import FiniteMDP
+from journeyman.mdp.memory import innermost, places_in, remembered_words
 from journeyman.wording import percent
 
 HERE, KEY = Style(color="#000000", bgcolor="#ffd60a", bold=True), Style(color="#ffffff", bgcolor="#1d3557", bold=True)
@@ -24,6 +25,12 @@ class Situation:
     keys: Mapping[int, str]
     trail: tuple[int, ...] = ()
 
+    def in_world(self) -> "Situation":
+        """Return the same place in the world without its memories, where it can be drawn."""
+        places = places_in(self.mdp)
+        trail = tuple(int(places[state]) for state in self.trail)
+        return Situation(innermost(self.mdp), int(places[self.state]), self.keys, trail)
+
 
 def outcomes(mdp: FiniteMDP, state: int, action: int) -> list[tuple[int | None, float]]:
     """Return the next states of an action and their chances, the likeliest first; None: the episode ends."""
@@ -35,7 +42,13 @@ def outcomes(mdp: FiniteMDP, state: int, action: int) -> list[tuple[int | None, 
 
 
 def place_words(mdp: FiniteMDP, state: int) -> str:
-    """Return a place as people say it: "row 2, column 1 (lawn)", "house (row 0, column 0)", "node-7"."""
+    """Return a place as people say it: "row 2, column 1 (lawn)", "house (row 0, column 0)", "node-7".
+
+    What is remembered there comes after it: "house (row 0, column 0), after pond".
+    """
+    if mdp.memory is not None:
+        world = place_words(innermost(mdp), int(places_in(mdp)[state]))
+        return f"{world}, {remembered_words(mdp, state)}"
     if mdp.grid is None:
         return mdp.state_name(state) if mdp.state_labels else f"state {state}"
     row, column = mdp.grid.places[state].tolist()
@@ -47,16 +60,18 @@ def place_words(mdp: FiniteMDP, state: int) -> str:
 
 def destination_words(mdp: FiniteMDP, state: int, action: int) -> str:
     """Return where an action leads: "row 1, column 1", "stays here", "node-3 (80 %) or node-4 (20 %)", "the end"."""
+    places = places_in(mdp)
 
     def words(outcome: int | None) -> str:
         if outcome is None:
             return "the end"
-        name = "here" if outcome == state else short_name(mdp, outcome)
+        name = "here" if places[outcome] == places[state] else short_name(mdp, outcome)
         return f"{name}, the end" if mdp.terminal[outcome] else name
 
     found = outcomes(mdp, state, action)
     if len(found) == 1:
-        return "stays here" if found[0][0] == state else words(found[0][0])
+        outcome = found[0][0]
+        return "stays here" if outcome is not None and places[outcome] == places[state] else words(outcome)
     named = [f"{words(outcome)} ({percent(chance)})" for outcome, chance in found[:MAX_NEXT]]
     return " or ".join(named) + (f" or {len(found) - MAX_NEXT} others" if len(found) > MAX_NEXT else "")
 
@@ -72,7 +87,9 @@ def keys_at(situation: Situation) -> dict[int, str]:
 
 
 def short_name(mdp: FiniteMDP, state: int) -> str:
-    """Return the label of a state, else its place on the grid, else its number."""
+    """Return the label of a state, else its place on the grid, else its number; what is remembered is left out."""
+    if mdp.memory is not None:
+        return short_name(innermost(mdp), int(places_in(mdp)[state]))
     if mdp.state_labels:
         return mdp.state_labels[state]
     if mdp.grid is not None:
