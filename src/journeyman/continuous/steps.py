@@ -230,6 +230,7 @@ def _steps_of_environment(
     values = _environment_actions(bare, actions, name)
     bare.reset(seed=0)
     read, write = state_fn or _read_state, set_state_fn or _write_state
+    _state(bare, read, probes.shape[1], name)
 
     def call(states: FloatArray, action: Any, rng: Any) -> Moved:
         after, is_done = np.empty_like(states), np.zeros(len(states), dtype=bool)
@@ -274,12 +275,12 @@ def _environment_actions(bare: Any, actions: Any, name: str) -> tuple[Any, ...]:
 
 
 def _read_state(bare: Any) -> Any:
+    if not hasattr(bare, "state"):
+        raise AttributeError("it has no attribute 'state'")
     return bare.state
 
 
 def _write_state(bare: Any, state: FloatArray) -> None:
-    if not hasattr(bare, "state"):
-        raise AttributeError("it has no attribute 'state'")
     bare.state = state
 
 
