@@ -253,15 +253,16 @@ def test_memory_is_predicted_before_it_is_allocated():
 
 
 def test_it_is_saved_with_its_origin(tmp_path):
-    car = make_car().stating(0.25, 0.95)
+    car = make_car().stating(0.25, return_error=3.0, level=0.95)
     car.mdp.save(tmp_path / "car.npz")
     origin = FiniteMDP.load(tmp_path / "car.npz").origin
     assert origin.assumption == car.origin.assumption and origin.lattice.sizes.tolist() == [15, 15]
     assert (
-        "a grid of 15 x 15 points" in origin.assumption and "by up to about 0.25, for 95 % of the" in origin.assumption
+        "a grid of 15 x 15 points" in origin.assumption
+        and "by up to about 0.25 and returns by up to about 3, for" in origin.assumption
     )
     assert "was not estimated" in make_car().origin.assumption
-    with pytest.raises(InputError, match="error must be a number of at least 0"):
+    with pytest.raises(InputError, match="error must be at least 0 and finite"):
         car.stating(-1.0)
 
 

@@ -40,18 +40,21 @@ def test_the_estimate_is_near_the_true_error():
     two, three = (grid_error(line, theta, num_grids=number, progress=False) for number in (2, 3))
     assert two.order == 1.0 and two.sizes == ((9,), (17,)) and three.sizes[-1] == (33,)
     assert three.order == pytest.approx(2.0, abs=0.25)
-    errors = np.abs(three.best[0] - true) + np.abs(three.acted[0] - true)
-    np.testing.assert_allclose(three.errors, errors, rtol=0.15)
-    np.testing.assert_allclose(two.errors, three.errors * 1.5, rtol=0.15)  # 2 times the step instead of 4/3: careful
-    assert two.error == two.errors.max() and (np.abs(two.regrets) < 1e-9).all()
-    finest = np.abs(three.best[2] - true)
-    assert (finest < errors / 2 / 10).all()
+    errors = np.abs(three.best[0] - true)
+    np.testing.assert_allclose(three.return_errors, errors, rtol=0.15)
+    np.testing.assert_allclose(two.return_errors, three.return_errors * 1.5, rtol=0.15)  # 2 for 4/3: it is careful
+    assert two.return_error == two.return_errors.max()
+    assert two.error < 1e-9  # the best action is the same on every grid
+    assert (np.abs(three.best[2] - true) < errors / 10).all()
 
 
-def test_the_regret_of_a_policy_is_measured_on_finer_grids():
+def test_the_error_of_the_regret_is_that_of_a_known_one():
+    """Always doing action 1 loses its cost at every step, 0.3 / (1 - discount) in all."""
     line = make_line()
-    worst = grid_error(line, [[1.0, 0.3]], act=lambda x: np.ones(len(x), dtype=int), progress=False)
-    assert (worst.regrets > 1.0).all() and worst.regrets.shape == (2, 1)
+    found = grid_error(line, [[1.0, 0.3]], act=lambda x: np.ones(len(x), dtype=int), num_grids=3, progress=False)
+    true = 0.3 / (1.0 - DISCOUNT)
+    np.testing.assert_allclose(found.errors, np.abs(found.regrets[0] - true), rtol=0.3)
+    assert np.abs(found.regrets[2] - true) < 0.1 * np.abs(found.regrets[0] - true)
 
 
 def test_bad_input_is_refused():
@@ -75,10 +78,15 @@ def test_a_certificate_says_how_far_off_the_grid_is():
     silent = certify(posterior_on(line), 5.0, 0.1)
     assert "a grid of 9 points; how far off that is was not estimated" in silent.assumptions[0]
     found = grid_error(line, posterior_on(line), progress=False)
-    assert 0.01 < found.error < 0.5
-    stated = line.stating(found.error, found.level)
+    assert 0.01 < found.return_error < 0.5 and found.error < found.return_error
+    with pytest.raises(InputError, match="an error can be stated by a Discretisation"):
+        found.stated_by(3)
+    assert certify(found.stated_by(posterior_on(line)), 5.0, 0.1).assumptions == (
+        certify(posterior_on(found.stated_by(line)), 5.0, 0.1).assumptions
+    )
+    stated = line.stating(0.05, return_error=0.2, level=0.95)
     careful, bold = (certify(posterior_on(stated), epsilon, 0.1) for epsilon in (5.0, 0.01))
-    number = f"by up to about {found.error:.2g}, for 95 % of the rewards"
+    number = "by up to about 0.05 and returns by up to about 0.2, for 95 % of the rewards"
     assert number in careful.assumptions[0] and "EPSILON" not in careful.assumptions[0]
     assert number in bold.assumptions[0] and "That is NOT BELOW EPSILON, 0.01" in bold.assumptions[0]
     assert "says nothing of losses so small" in " ".join(bold.text().split())

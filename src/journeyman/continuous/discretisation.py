@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.checks import float_array, one_of, whole_number
+from journeyman.checks import float_array, one_of, real_number, whole_number
 from journeyman.continuous.decisions import ActFn, Decisions, FeaturesFn
 from journeyman.continuous.observations import recorded
 from journeyman.continuous.steps import steps_of
@@ -296,13 +296,23 @@ class Discretisation:
             raise InputError("starts must be given where no initial states were. Give states [n, d] to begin in.")
         return self.decisions.returns(act, chosen, num_steps=num_steps, rng=rng, progress=progress)
 
-    def stating(self, error: float, level: float | None = None) -> "Discretisation":
-        """Return the discretisation whose MDP says how far off it is, so that certificates do; see `grid_error`."""
-        number = float_array(error, "error")
-        if number.ndim != 0 or not 0.0 <= float(number) < np.inf:
-            raise InputError(f"error must be a number of at least 0, got {error!r}. Take that of grid_error(...).")
-        origin = replace(self.origin, error=float(number), level=level)
-        return replace(self, mdp=_with_origin(self.mdp, origin))
+    def stating(
+        self, error: float, *, return_error: float | None = None, level: float | None = None
+    ) -> "Discretisation":
+        """Return the discretisation whose MDP says how far off it is, so that certificates do.
+
+        Parameters
+        ----------
+        error, return_error
+            Of regrets and of returns, in units of the reward; `grid_error` estimates them.
+        level
+            Share of the rewards for which they are at most that.
+        """
+        for name, value in (("error", error), ("return_error", return_error)):
+            if value is not None and not 0.0 <= real_number(value, name) < np.inf:
+                raise InputError(f"{name} must be at least 0 and finite, got {value}. Take that of grid_error(...).")
+        origin = replace(self.origin, error=float(error), return_error=return_error, level=level)
+        return replace(self, mdp=with_origin(self.mdp, origin))
 
 
 def discretise(
@@ -501,7 +511,7 @@ def _action_labels(values: tuple[Any, ...]) -> tuple[str, ...] | None:
     return tuple(str(value) for value in values)
 
 
-def _with_origin(mdp: FiniteMDP, origin: Discretised) -> FiniteMDP:
+def with_origin(mdp: FiniteMDP, origin: Discretised) -> FiniteMDP:
     """Return the same MDP with another origin."""
     return FiniteMDP(
         rows=mdp.rows._replace(is_checked=True),

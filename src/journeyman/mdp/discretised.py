@@ -27,8 +27,10 @@ class Discretised:
     error
         Estimate of how much the regret of a policy differs from that in the continuous world, in units of the reward;
         None if it was not estimated.
+    return_error
+        The same for the return of a policy, which is mostly off by more: regrets are differences of returns.
     level
-        Share of the rewards for which the error is at most that.
+        Share of the rewards for which errors are at most that.
     """
 
     lattice: Lattice
@@ -36,6 +38,7 @@ class Discretised:
     num_samples: int | None = None
     clipped: float = 0.0
     error: float | None = None
+    return_error: float | None = None
     level: float | None = None
 
     @property
@@ -51,10 +54,11 @@ class Discretised:
         held = f", held at its bounds in {percent(self.clipped, 2)} of the steps" if self.clipped else ""
         if self.error is None:
             return f"{known}{noise}{held}; how far off that is was not estimated"
+        returns = "" if self.return_error is None else f" and returns by up to about {self.return_error:.2g}"
         among = "" if self.level is None else f", for {percent(self.level, 3)} of the rewards"
         return (
             f"{known}{noise}{held}; estimated by refinement, regrets in the continuous world differ from those on the "
-            f"grid by up to about {self.error:.2g}{among}"
+            f"grid by up to about {self.error:.2g}{returns}{among}"
         )
 
     def caution(self, epsilon: float) -> str:
@@ -81,7 +85,7 @@ class Discretised:
             "repeat": self.repeat,
             "clipped": self.clipped,
         }
-        optional = {"num_samples": self.num_samples, "error": self.error, "level": self.level}
+        optional = {name: getattr(self, name) for name in ("num_samples", "error", "return_error", "level")}
         return record | {name: value for name, value in optional.items() if value is not None}
 
     @classmethod
@@ -95,7 +99,7 @@ class Discretised:
             arrays["periodic"].astype(bool),
             str(arrays["scheme"].item()),
         )
-        own = ("repeat", "clipped", "num_samples", "error", "level")
+        own = ("repeat", "clipped", "num_samples", "error", "return_error", "level")
         return cls(lattice, **{name: arrays[name].item() for name in own if name in arrays})
 
 
