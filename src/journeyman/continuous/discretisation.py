@@ -12,6 +12,7 @@ than a cell blur the most, relative to how far they lead, so that few long decis
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,7 +103,7 @@ class Discretisation:
         """Return numbers per state of the MDP, `[..., S]`, at any continuous states `[n, d]`: `[..., n]`."""
         return self.decisions.interpolated(float_array(values, "values"), self.lattice.checked_states(states))
 
-    @property
+    @cached_property
     def reward_model(self) -> RewardModel:
         """Rewards linear in the features at the states of the MDP, summed over the steps of a decision."""
         features, offset = self.features()
