@@ -89,7 +89,7 @@ def tasks(points, seed=0):
         Normal(2, mean=[0.5, 1.0], std=[0.3, 0.7]),
         truth=(0.4, 1.5),
         beta=1.0,
-        epsilon=3.0,
+        epsilon=2.0,
         num_steps=1000,
     )
     turn = Task(
@@ -231,8 +231,8 @@ def learn(task: Task, num_rewards: int, say):
         grid,
         solve(grid.mdp, posterior.mean_reward()).values,
         act,
-        asked,
-        [path for _, path in episodes["apprentice"][:6]],
+        np.array(asked).reshape(-1, 2),
+        episodes["apprentice"][1][:6],
     )
 
 
@@ -288,7 +288,7 @@ def main(arguments=None):
     parser.add_argument("--quick", action="store_true", help="coarse grids and few rewards: to see that it runs")
     parser.add_argument("--out", type=Path, default=Path("continuous.png"), help="where the figure goes")
     options = parser.parse_args(arguments)
-    points, num_rewards = (13, 30) if options.quick else (41, 200)
+    points, num_rewards = (13, 30) if options.quick else (41, 400)
     found = [(task, learn(task, num_rewards, lambda text: print(text, flush=True))) for task in tasks(points)]
     draw(found, options.out)
     print(f"\nFigure: {options.out}")
