@@ -102,6 +102,15 @@ def test_leaving_the_bounds_is_held_or_ends_or_comes_back():
     assert not by["end"].mdp.terminal.any()  # an action that ends the episode is a choice with its own reward
 
 
+def test_a_decision_may_end_at_its_first_step_everywhere():
+    def over(x, a):
+        return x, np.full(len(x), a == 0)
+
+    found = discretise(over, [(0.0, 1.0)], 4, actions=2, discount=0.9, repeat=3, features_fn=lambda x: x, **QUIET)
+    assert found.mdp.next_states(1, 0)[0].size == 0 and found.mdp.next_states(1, 1)[0].tolist() == [1]
+    np.testing.assert_allclose(found.features()[0][:, :, 0], np.outer(found.states[:, 0], [1.0, 1 + 0.9 + 0.81]))
+
+
 def test_noise_is_averaged_over_draws():
     def noisy(x, a, rng):
         return 0.5 * x + 0.25 + 0.1 * rng.standard_normal(x.shape)

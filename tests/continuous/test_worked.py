@@ -82,7 +82,7 @@ def test_a_certificate_on_the_grid_is_kept_in_gymnasium_within_the_error_that_it
 
     env = gymnasium.make(name).unwrapped  # in the world itself, with the reward that Gymnasium pays
     env.reset(seed=0)
-    num_steps, discount = 250, options["discount"]
+    num_steps, discount = 160, options["discount"]
     totals = []
     for start in grid.initial_states:
         state, total, action = start.copy(), 0.0, 0

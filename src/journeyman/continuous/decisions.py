@@ -7,6 +7,7 @@ and summed; for random steps it is the average over draws of the noise, the same
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,6 +99,8 @@ class Decisions:
                 after = np.where(is_done[:, None], moved.states, self.lattice.wrapped(held))
                 yield Leg(sample, index, rows, before, after, is_done, num_clipped)
                 rows, before = rows[~is_done], after[~is_done]
+                if not rows.size:
+                    break
 
     def interpolated(self, values: FloatArray, states: FloatArray) -> FloatArray:
         """Return numbers at the points, `[..., S]`, at any states `[n, d]`: `[..., n]`."""
@@ -109,27 +112,36 @@ class Decisions:
 
         The last only for values `[S]` of the MDP; else it is 0.
         """
-        features_fn = self._known_features()
         features: FloatArray | None = None
         offset, ahead = np.zeros(len(places)), np.zeros(len(places))
         for leg in self.legs(places, action):
             scale = self.discount**leg.step / (self.num_samples or 1)
-            value = self.steps.actions[action]
-            found = _called(features_fn, "features_fn", value, leg.before, leg.after)
+            found, known = self.earned(leg.before, action, leg.after)
             features = np.zeros((len(places), found.shape[1])) if features is None else features
             features[leg.rows] += scale * found
-            if self.offset_fn is not None:
-                offset[leg.rows] += scale * _called(self.offset_fn, "offset_fn", value, leg.before, leg.after)[:, 0]
+            offset[leg.rows] += scale * known
             if values is not None and leg.step + 1 == self.repeat:
                 going = ~leg.is_done
                 ahead[leg.rows[going]] += self.discount * scale * self.interpolated(values, leg.after[going])
         assert features is not None
         return [features, offset, ahead]
 
-    def _known_features(self) -> FeaturesFn:
+    def earned(self, before: FloatArray, action: int, after: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the features `[n, D]` of one step from each state, and the known part `[n]` of its reward."""
         if self.features_fn is None:
             raise InputError("features must be known here. Give features_fn(states, action) to discretise.")
-        return self.features_fn
+        arguments = (before, self.steps.actions[action], after)
+        features_takes, offset_takes = self._num_arguments
+        features = _rows(self.features_fn(*arguments[:features_takes]), "features_fn", before)
+        if self.offset_fn is None:
+            return features, np.zeros(len(before))
+        return features, _rows(self.offset_fn(*arguments[:offset_takes]), "offset_fn", before)[:, 0]
+
+    @cached_property
+    def _num_arguments(self) -> tuple[int, int]:
+        functions = {"features_fn": self.features_fn, "offset_fn": self.offset_fn}
+        first, second = (0 if fn is None else _num_arguments(fn, name) for name, fn in functions.items())
+        return first, second
 
     def moved(self, places: FloatArray, action: int) -> Moved:
         """Return where one decision leads, and whether the episode ended on the way; of the first draw."""
@@ -143,7 +155,6 @@ class Decisions:
         self, act: ActFn, starts: ArrayLike, *, num_steps: int, rng: np.random.Generator | None, progress: bool
     ) -> FloatArray:
         """Return the discounted sums of features `[n, D]` of one episode from each start; see `Discretisation`."""
-        features_fn = self._known_features()
         if self.num_samples is not None and rng is None:
             raise InputError("rng must be given for a world with random steps. Example: np.random.default_rng(0).")
         states = self.lattice.checked_states(starts, "starts").copy()
@@ -159,11 +170,9 @@ class Decisions:
                     rows = np.flatnonzero(is_going & (chosen == action))
                     before = self.lattice.wrapped(states[rows])
                     moved = self.steps(before, action, rng)
-                    value = self.steps.actions[action]
-                    found = _called(features_fn, "features_fn", value, before, moved.states)
+                    found, known = self.earned(before, action, moved.states)
                     if self.offset_fn is not None:
-                        known = _called(self.offset_fn, "offset_fn", value, before, moved.states)
-                        found = np.concatenate([found, known], axis=1)
+                        found = np.concatenate([found, known[:, None]], axis=1)
                     total = np.zeros((len(states), found.shape[1])) if total is None else total
                     total[rows] += self.discount**t * found
                     states[rows] = moved.states
@@ -174,10 +183,9 @@ class Decisions:
         return total
 
 
-def _called(function: FeaturesFn, name: str, action: Any, before: FloatArray, after: FloatArray) -> FloatArray:
-    """Return what a function of states, action and next states gives, `[n, D]`, by as many of these as it takes."""
-    arguments = (before, action, after)[: _num_arguments(function, name)]
-    found = float_array(function(*arguments), f"what {name} returns")
+def _rows(returned: ArrayLike, name: str, before: FloatArray) -> FloatArray:
+    """Return what a function of states gave, `[n, D]`, if it is finite and has a row for each."""
+    found = float_array(returned, f"what {name} returns")
     found = found[:, None] if found.ndim == 1 else found
     if found.ndim != 2 or len(found) != len(before):
         raise InputError(

@@ -32,7 +32,7 @@ def transitions(decisions: Decisions, places: FloatArray, report: Report | None 
     num_places, num_actions, lattice = len(places), decisions.num_actions, decisions.lattice
     probed, matrices, num_clipped = _probed(decisions, places), [], 0
     for action in range(num_actions):
-        parts = []
+        parts = [sparse.csr_array((num_places, lattice.num_points))]
         for leg in decisions.legs(places, action):
             num_clipped += leg.num_clipped
             if leg.step + 1 == decisions.repeat:
