@@ -100,7 +100,7 @@ def tasks(points, seed=0):
         {
             "bounds": PENDULUM_BOUNDS,
             "points": points,
-            "discount": 0.98,
+            "discount": 0.95,
             "repeat": 2,
             "boundary": ("wrap", "clip"),
             "actions": [-2.0, 0.0, 2.0],
@@ -111,11 +111,11 @@ def tasks(points, seed=0):
             "names": ("angle", "speed"),
             "action_labels": ("left", "none", "right"),
         },
-        Normal(2, mean=[0.2, 0.2], std=[0.1, 0.15]),
+        Normal(2, mean=[0.2, 0.3], std=[0.15, 0.3]),
         truth=(0.1, 0.001),  # Gymnasium's
         beta=1.0,
-        epsilon=10.0,
-        num_steps=400,
+        epsilon=3.0,
+        num_steps=250,
     )
     return car, turn
 
@@ -259,7 +259,9 @@ def draw(found, path: Path):
     for row, (task, (grid, values, act, asked, paths)) in zip(figure.subplots(len(found), 2), found, strict=True):
         low, high = grid.lattice.low, grid.lattice.high
         box = (low[0], high[0], low[1], high[1])
-        picture = values.reshape(grid.lattice.sizes).T
+        axes = [np.linspace(a, b, 161) for a, b in zip(low, high, strict=True)]
+        places = np.stack([part.ravel() for part in np.meshgrid(*axes, indexing="ij")], axis=1)
+        picture = grid.interpolate(values, places).reshape(161, 161).T
         image = row[0].imshow(picture, origin="lower", extent=box, aspect="auto", cmap="viridis")
         figure.colorbar(image, ax=row[0], label="value of the mean reward")
         for steps in paths:
@@ -269,8 +271,6 @@ def draw(found, path: Path):
             row[0].plot(shown[:, 0], shown[:, 1], color="white", linewidth=0.9, alpha=0.8)
         row[0].plot(asked[:, 0], asked[:, 1], "o", color="tab:red", markersize=4, label="questions")
         row[0].set_title(f"{task.name}: value, questions and paths of the apprentice")
-        axes = [np.linspace(a, b, 161) for a, b in zip(low, high, strict=True)]
-        places = np.stack([part.ravel() for part in np.meshgrid(*axes, indexing="ij")], axis=1)
         chosen = act(places).reshape(161, 161).T
         colours = row[1].imshow(chosen, origin="lower", extent=box, aspect="auto", cmap="RdYlBu", vmin=-0.5, vmax=2.5)
         bar = figure.colorbar(colours, ax=row[1], ticks=range(3), boundaries=np.arange(4) - 0.5)
@@ -288,7 +288,7 @@ def main(arguments=None):
     parser.add_argument("--quick", action="store_true", help="coarse grids and few rewards: to see that it runs")
     parser.add_argument("--out", type=Path, default=Path("continuous.png"), help="where the figure goes")
     options = parser.parse_args(arguments)
-    points, num_rewards = (13, 30) if options.quick else (41, 400)
+    points, num_rewards = (13, 30) if options.quick else (41, 300)
     found = [(task, learn(task, num_rewards, lambda text: print(text, flush=True))) for task in tasks(points)]
     draw(found, options.out)
     print(f"\nFigure: {options.out}")
