@@ -62,6 +62,33 @@ def test_values_converge_with_the_square_of_the_spacing(dimensions, scheme):
     assert (np.abs(orders - 2.0) < 0.35).all(), orders
 
 
+@pytest.mark.parametrize("scheme", ["multilinear", "simplex"])
+@pytest.mark.parametrize("dimensions", [1, 2, 3, 4])
+def test_linear_values_are_exact_in_up_to_four_dimensions(dimensions, scheme):
+    found = discretise(
+        lambda x, a: 0.7 * x[:, ::-1] + 0.3 * a,
+        [(0.0, 1.0)] * dimensions,
+        [5, 4, 3, 4][:dimensions],
+        actions=2,
+        discount=0.9,
+        scheme=scheme,
+        features_fn=lambda x, a, after: x.sum(axis=1) - 0.9 * after.sum(axis=1) - 0.1 * (a == 0),
+        **QUIET,
+    )
+    solution = solve(found.mdp, found.reward_model.reward([1.0]))
+    np.testing.assert_allclose(solution.values, found.states.sum(axis=1), atol=1e-9)
+    assert (solution.policy == 1).all() and np.diff(found.mdp.rows.indptr).max() <= found.lattice.num_corners
+
+
+def test_a_world_in_float32_is_not_outside_of_its_own_bounds():
+    def step(x, a):
+        return np.clip(x + a, np.float32(0.1), np.float32(0.7)).astype(np.float32)
+
+    options = {"bounds": [(0.1, 0.7)], "points": 7, "actions": [-0.5, 0.5], "discount": 0.9, **QUIET}
+    ended, held = (discretise(step, boundary=word, **options) for word in ("end", "clip"))
+    assert held.origin.clipped == 0.0 and (ended.mdp.transition_matrix.sum(axis=1) > 0.999).all()
+
+
 def test_holding_an_action_earns_what_its_steps_earn():
     """With one action, whatever the repeat, values are those of the same world."""
 

@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike
 from journeyman.checks import float_array, whole_number
 from journeyman.continuous.steps import Moved, Steps
 from journeyman.errors import InputError
-from journeyman.mdp.lattice import ROUNDING, Lattice
+from journeyman.mdp.lattice import Lattice
 from journeyman.progress import progress_bar
 from journeyman.types import BoolArray, FloatArray, IntArray
 
 FeaturesFn = Callable[..., ArrayLike]
 ActFn = Callable[[ArrayLike], Any]
+AT_BORDER = 1e-6  # of a cell: no further outside is at the border, since some worlds compute in float32
 
 
 class Leg(NamedTuple):
@@ -80,7 +81,7 @@ class Decisions:
     def _has_left(self, states: FloatArray) -> BoolArray:
         """Return `[n]` whether a state is beyond an end that ends the episode."""
         ends = np.array([word == "end" for word in self.boundary])
-        slack = ROUNDING * (self.lattice.high - self.lattice.low)
+        slack = AT_BORDER * self.lattice.spacing
         outside = (states < self.lattice.low - slack) | (states > self.lattice.high + slack)
         return np.asarray((outside & ends).any(axis=1))
 
@@ -94,7 +95,7 @@ class Decisions:
                 moved = self.steps(before, action, rng)
                 is_done = moved.is_done | self._has_left(moved.states)
                 held = np.where(clips, np.clip(moved.states, self.lattice.low, self.lattice.high), moved.states)
-                slack = 1e-9 * self.lattice.spacing
+                slack = AT_BORDER * self.lattice.spacing
                 num_clipped = int(((np.abs(held - moved.states) > slack).any(axis=1) & ~is_done).sum())
                 after = np.where(is_done[:, None], moved.states, self.lattice.wrapped(held))
                 yield Leg(sample, index, rows, before, after, is_done, num_clipped)

@@ -129,7 +129,7 @@ class Lattice:
 
     def is_inside(self, states: FloatArray) -> BoolArray:
         """Return `[n]` whether states lie in the box, up to rounding; of periodic dimensions every number does."""
-        slack = ROUNDING * (self.high - self.low)
+        slack = 1e-6 * self.spacing  # some worlds compute in float32
         inside = (states >= self.low - slack) & (states <= self.high + slack)
         return np.asarray((inside | self.periodic).all(axis=1))
 
