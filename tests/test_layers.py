@@ -27,6 +27,7 @@ LAYERS = [
     "testing",
     "problem",
     "memory",
+    "continuous",
     "worlds",
     "problem_files",
     "inference",

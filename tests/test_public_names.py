@@ -31,6 +31,7 @@ PUBLIC_NAMES = [
     "WORLDS",
     "World",
     "certify",
+    "discretise",
     "evaluate_policy",
     "infer",
     "make_world",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         score as score,
     )
     from journeyman.apprentice import certify as certify
+    from journeyman.continuous import discretise as discretise
     from journeyman.demonstrations import Demonstration as Demonstration
     from journeyman.errors import JourneymanError as JourneymanError
     from journeyman.experts import (
@@ -60,6 +61,7 @@ _MODULE_OF = {
     "ACQUISITIONS": "journeyman.acquisition",
     "score": "journeyman.acquisition",
     "certify": "journeyman.apprentice",
+    "discretise": "journeyman.continuous",
     "Demonstration": "journeyman.demonstrations",
     "JourneymanError": "journeyman.errors",
     "Boltzmann": "journeyman.experts",

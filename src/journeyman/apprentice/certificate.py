@@ -383,7 +383,7 @@ def _certificate(
         sensitivity=sensitivity,
         reasons=verdict.reasons,
         advice=verdict.advice,
-        assumptions=assumptions(posterior.problem),
+        assumptions=assumptions(posterior, claim.epsilon),
         criticism=criticism,
     )
 

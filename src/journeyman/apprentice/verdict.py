@@ -7,10 +7,10 @@ import numpy as np
 
 from journeyman.apprentice.effective_size import size_needed, upper_bound
 from journeyman.apprentice.epsilon import epsilon_words, regret_words
-from journeyman.apprentice.regret import StateContribution
+from journeyman.apprentice.regret import StateContribution, regret_unit
 from journeyman.criticism import Criticism
 from journeyman.inference.posterior import Posterior, weighted_quantile
-from journeyman.problem import Problem
+from journeyman.mdp import Discretised
 from journeyman.types import FloatArray
 from journeyman.wording import percent
 
@@ -170,11 +170,14 @@ def failure_advice(
     return tuple(advice)
 
 
-def assumptions(problem: Problem) -> tuple[str, ...]:
-    """Say in words what a certificate about a problem rests on."""
-    origin = problem.mdp.origin
+def assumptions(posterior: Posterior, epsilon: float) -> tuple[str, ...]:
+    """Say in words what a certificate of a regret of `epsilon` rests on."""
+    problem, origin = posterior.problem, posterior.problem.mdp.origin
+    dynamics = "the transitions and the discount are those of the real task" if origin is None else origin.assumption
+    if isinstance(origin, Discretised):
+        dynamics += origin.caution(float(epsilon * np.median(regret_unit(posterior, epsilon))))
     return (
-        "the transitions and the discount are those of the real task" if origin is None else origin.assumption,
+        dynamics,
         problem.expert.assumption(),
         "the reward has the assumed form, and was as likely as the prior says before any demonstration",
     )
