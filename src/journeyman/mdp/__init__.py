@@ -1,6 +1,7 @@
 """Finite Markov decision processes: model, solvers, policies, simulation."""
 
 from journeyman.mdp.episodes import Episode, sample_episode
+from journeyman.mdp.estimation import EstimatedDynamics, estimate_dynamics
 from journeyman.mdp.grid import Grid
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.policies import action_probabilities, evaluate_policy, occupancy
@@ -8,10 +9,12 @@ from journeyman.mdp.solvers import Solution, q_values, solve, solve_batch
 
 __all__ = [
     "Episode",
+    "EstimatedDynamics",
     "FiniteMDP",
     "Grid",
     "Solution",
     "action_probabilities",
+    "estimate_dynamics",
     "evaluate_policy",
     "occupancy",
     "q_values",
