@@ -31,6 +31,8 @@ PUBLIC_NAMES = [
     "WORLDS",
     "World",
     "certify",
+    "certify_over_dynamics",
+    "estimate_dynamics",
     "evaluate_policy",
     "infer",
     "make_world",

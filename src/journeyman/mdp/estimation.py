@@ -125,19 +125,19 @@ class EstimatedDynamics:
         return self.prior + self.counts
 
     @cached_property
-    def _row(self) -> IntArray:
+    def row(self) -> IntArray:
         """`[nnz]` the pair s * A + a that each outcome belongs to."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
-    def _totals(self, values: Any) -> FloatArray:
+    def totals(self, values: Any) -> FloatArray:
         """Return the sum over the outcomes of each pair, `[S, A]`."""
-        sums = np.bincount(self._row, weights=values, minlength=len(self.indptr) - 1)
+        sums = np.bincount(self.row, weights=values, minlength=len(self.indptr) - 1)
         return np.asarray(sums.reshape(self.available.shape))
 
     @cached_property
     def num_tries(self) -> IntArray:
         """`[S, A]` how often each action was tried in each state."""
-        return self._totals(self.counts).astype(np.int64)
+        return self.totals(self.counts).astype(np.int64)
 
     @property
     def untried(self) -> IntArray:
@@ -147,7 +147,7 @@ class EstimatedDynamics:
     @cached_property
     def mean(self) -> FloatArray:
         """`[nnz]` mean chance of each outcome, given that its state is not terminal."""
-        return np.asarray(self.concentration / self._totals(self.concentration).ravel()[self._row])
+        return np.asarray(self.concentration / self.totals(self.concentration).ravel()[self.row])
 
     @property
     def ending_counts(self) -> tuple[int, int]:
@@ -159,7 +159,7 @@ class EstimatedDynamics:
         """The MDP of mean chances, whose `origin` is this: to learn and ask in, not to certify with alone."""
         ends, goes_on = self.ending_counts
         going_on = np.where(self.is_unvisited, (1.0 + goes_on) / (2.0 + ends + goes_on), 1.0)
-        rows = self._rows(self.mean * going_on[self._row // self.num_actions])
+        rows = self._rows(self.mean * going_on[self.row // self.num_actions])
         return self._mdp(rows, origin=self, grid=self.grid, coordinates=self.coordinates)
 
     def sample(self, rng: np.random.Generator) -> FiniteMDP:
@@ -168,17 +168,17 @@ class EstimatedDynamics:
         # Gamma(a) = Gamma(a + 1) U^(1/a), in logs: with small concentrations the plain draw would often be 0
         logs = np.log(rng.standard_gamma(shape + 1.0)) + np.log1p(-rng.random(shape.size)) / shape
         largest = np.full(len(self.indptr) - 1, -np.inf)
-        np.maximum.at(largest, self._row, logs)
-        chances = np.exp(logs - largest[self._row])
-        chances /= self._totals(chances).ravel()[self._row]
+        np.maximum.at(largest, self.row, logs)
+        chances = np.exp(logs - largest[self.row])
+        chances /= self.totals(chances).ravel()[self.row]
         ends, goes_on = self.ending_counts
         is_ending = self.is_unvisited & (rng.random(self.num_states) < rng.beta(1.0 + ends, 1.0 + goes_on))
-        return self._mdp(self._rows(np.where(is_ending[self._row // self.num_actions], 0.0, chances)))
+        return self._mdp(self._rows(np.where(is_ending[self.row // self.num_actions], 0.0, chances)))
 
     def _rows(self, chances: FloatArray) -> Rows:
         is_kept = (self.outcomes < self.num_states) & (chances >= LEAST_CHANCE)
         indptr = np.zeros(len(self.indptr), dtype=np.int64)
-        np.cumsum(np.bincount(self._row[is_kept], minlength=len(indptr) - 1), out=indptr[1:])
+        np.cumsum(np.bincount(self.row[is_kept], minlength=len(indptr) - 1), out=indptr[1:])
         next_states = self.outcomes[is_kept].astype(np.int32)
         return Rows(self.num_states, self.num_actions, indptr, next_states, chances[is_kept])
 
@@ -196,7 +196,7 @@ class EstimatedDynamics:
         is_left_out = steps.done & ~self.terminal[steps.next_state] & ~self.is_unvisited[steps.next_state]
         outcome = np.where(is_left_out, self.num_states, steps.next_state)
         keys = (steps.state * self.num_actions + steps.action) * (self.num_states + 1) + outcome
-        known = self._row * (self.num_states + 1) + self.outcomes
+        known = self.row * (self.num_states + 1) + self.outcomes
         place = np.searchsorted(known, keys)
         is_known = np.append(known, -1)[np.minimum(place, len(known))] == keys
         is_wrong = ~is_known & ~is_left_out
