@@ -1,23 +1,28 @@
-"""Certificates where the dynamics are not known: over sampled dynamics, each with its own belief about the reward.
+"""Certificates where the dynamics are not known: over sampled dynamics, with rewards that fit each.
 
 The expert knows the real dynamics P, so answers D tell about both (theta: the parameters of the reward and the expert):
 
     p(theta, P | D, steps)  ~  p(P | steps) p(theta) p(D | theta, P)
 
-Dynamics P_k are drawn from the Dirichlet posterior of the steps (see `journeyman.mdp.estimation`). For each of them the
-posterior of theta is inferred anew, with its evidence Z_k = p(D | P_k). Its samples, weighted by Z_k w_ik, stand for
-the joint posterior; an estimate of Z_k will do if its mean is right, as that of sequential Monte Carlo is (Tran et al.
-2013, importance sampling squared). The one policy that is handed out is judged under every (theta_ik, P_k): its regret
-is against the best policy *there*.
+The one policy that is handed out is judged under draws of (theta, P): its regret is against the best policy *there*.
+There are two ways to draw:
+
+- *Together* (see `journeyman.inference.joint`), for up to 200 states with method "smc": particles with dynamics of
+  their own. Those that started their last moves at one place count once.
+- *Apart*, for any problem and method that gives the log evidence. Dynamics P_k are drawn from the Dirichlet posterior
+  of the steps; for each of them the posterior of theta is inferred anew, with its evidence Z_k = p(D | P_k). Its
+  samples, weighted by Z_k w_ik, stand for the joint posterior; an estimate of Z_k will do if its mean is right, as
+  that of sequential Monte Carlo is (Tran et al. 2013, importance sampling squared). More dynamics are drawn until the
+  claim is decided. Where answers tell much about the dynamics, few of them keep any weight: then the certificate is refused.
 
 Samples of one P_k fail together if P_k is to blame. So the bound rests on as many independent draws as there are
-dynamics with weight, and more of them are drawn until the claim is decided. Where inference under some P_k is doubtful,
-all of its samples count as failures.
+dynamics with weight. Where inference under some of them is doubtful, all of its samples count as failures.
 """
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,11 +60,22 @@ from journeyman.apprentice.regret import (
     regret_unit,
 )
 from journeyman.apprentice.sensitivity import MIN_RELIABLE_SIZE, ExpertSensitivity
-from journeyman.apprentice.verdict import Basis, Claim, Estimate, Verdict, assumptions, criticised, verdict_of
+from journeyman.apprentice.verdict import (
+    Basis,
+    Claim,
+    Estimate,
+    Verdict,
+    assumptions,
+    criticised,
+    failure_advice,
+    verdict_of,
+)
 from journeyman.checks import whole_number
 from journeyman.criticism import Criticism, criticise
 from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import UnsupportedError
+from journeyman.inference.diagnostics import Diagnostics
+from journeyman.inference.joint import can_move_together, sample_joint
 from journeyman.inference.likelihood import log_likelihoods
 from journeyman.inference.methods import INFERENCE, Method, infer
 from journeyman.inference.posterior import Posterior, weighted_quantile
@@ -82,11 +98,13 @@ MAX_NAMED = 5  # of these pairs
 class Part(NamedTuple):
     """What samples under one of the dynamics say.
 
-    log_evidence: of the answers under it; weights `[M]` within it; failures; added, chances `[S]`: mean of what each
-    state adds to the regret, and chance that it fails by itself; variants: log p(D | theta, other expert) - log p(D |
-    theta) `[M]` by label; blamed: see `Blamed`; warnings: of the inference.
+    label: parts with the same one may be alike; log_evidence: of the answers under it; weights `[M]` within it;
+    failures; added, chances `[S]`: mean of what each state adds to the regret, and chance that it fails by itself;
+    variants: log p(D | theta, other expert) - log p(D | theta) `[M]` by name; blamed: see `Blamed`; warnings: of the
+    inference.
     """
 
+    label: int
     log_evidence: float
     weights: FloatArray
     failures: Failures
@@ -140,6 +158,10 @@ class Run(NamedTuple):
     seed: int
     num_threads: int | None
 
+    def is_together(self, num_particles: int) -> bool:
+        """Whether reward and dynamics are drawn together."""
+        return self.method is INFERENCE["smc"] and can_move_together(self.problem, num_particles)
+
 
 def certify_over_dynamics(
     problem: Problem,
@@ -173,15 +195,16 @@ def certify_over_dynamics(
         `[S]` actions or `[S, A]` probabilities. Default: what `apprentice` chooses by the posterior in the mean of the
         dynamics, on samples that certify nothing.
     method, options
-        An inference method that gives the log evidence, "smc" or "enumerate", and its options; by default 200 particles
-        under each of the dynamics.
+        An inference method that gives the log evidence, "smc" or "enumerate", and its options. With "smc" and up to 200
+        states, reward and dynamics are drawn together, and the options are for choosing the policy alone; else by
+        default 200 particles are drawn under each of the dynamics.
     count_demonstrations
         Whether what followed the actions of demonstrations is counted as steps that were seen. Default: yes, unless the
         dynamics were estimated from demonstrations; say False if these steps are among the recorded ones.
     max_dynamics
-        Dynamics to draw at most; default: what three looks take, 256 for a delta of 0.1.
+        Dynamics to draw, at most; default: 256 for a delta of 0.1, 512 for 0.05.
     max_seconds
-        No look begins that would probably end later than so many seconds on the clock.
+        Where dynamics are drawn in looks: none begins that would probably end later than so many seconds on the clock.
     check_fn
         As in `certify`; it is given the posterior in the mean of the dynamics.
 
@@ -261,13 +284,21 @@ def certify_policy_over_dynamics(
     most = factor * first * 2 ** (MAX_LOOKS - 1) if max_dynamics is None else max_dynamics
     budget = Budget.checked(whole_number(most, "max_dynamics", 1, "256 are usual for a delta of 0.1."), max_seconds)
     with progress_bar(title, is_shown=progress) as report:
-
-        def told(parts: Sequence[Part]) -> None:
-            words = f"{counted(len(parts), 'dynamics')[:-1]}" if len(parts) == 1 else f"{len(parts)} dynamics"
-            report(len(parts) / budget.max_samples, f"{title}: {words}")
-
-        parts, found, drawing = _drawn(run, chosen, claim, budget, first, told)
+        parts, found, drawing = _drawn(run, chosen, claim, budget, first, report)
     return _certificate(run, reference, parts, found, chosen, claim, drawing, check_fn or quick_check)
+
+
+def failing_in_mean(certificate: Certificate, posterior: Posterior) -> Certificate:
+    """Return the certificate of a policy that fails already if the mean of the dynamics is the real one."""
+    claim = checked_claim(certificate.epsilon, certificate.delta, certificate.confidence)
+    regret = failures_of(posterior, certificate.policy, claim.epsilon, certificate.scope).regret
+    chance, limit = percent(certificate.p_hat, 3), percent(claim.delta, 3)
+    reason = (
+        f"the estimated chance of failure, {chance}, is above the limit of {limit} even if the estimated dynamics are "
+        "the real ones, so that no others were sampled"
+    )
+    advice = failure_advice(Basis.of(posterior), regret, certificate.top_states, claim)
+    return replace(certificate, status="fails", reasons=(reason,), advice=advice)
 
 
 def first_look(claim: Claim) -> int:
@@ -279,8 +310,14 @@ def first_look(claim: Claim) -> int:
 def _drawn(
     run: Run, chosen: Candidate, claim: Claim, budget: Budget, first: int, report: Any
 ) -> tuple[list[Part], Joint, Drawing]:
-    """Draw dynamics, twice as many at each look, until the claim is decided or the budget is used."""
-    parts: list[Part] = []
+    """Draw reward and dynamics together if that can be done, else apart, as many as the budget has or the claim takes.
+
+    Apart, there are twice as many dynamics at each look, until the claim is decided.
+    """
+    if run.is_together(budget.max_samples):
+        parts = joint_parts(run, chosen, claim, budget.max_samples, report)
+        return parts, joint(parts, claim), Drawing()
+    parts = []
     drawn, look, ended_by = drawn_parts(run, chosen, claim), 0, ""
     begin = before = time.perf_counter()
     while not ended_by:
@@ -289,7 +326,7 @@ def _drawn(
         wanted = min(budget.max_samples, first * 2 ** (look - 1))
         while len(parts) < wanted and not _is_hopeless(parts, claim):
             parts.append(next(drawn))
-            report(parts)
+            report(len(parts) / budget.max_samples)
         found = joint(parts, spent)
         now = time.perf_counter()
         ended_by = "futility" if len(parts) < wanted else ending_after(
@@ -324,11 +361,31 @@ def drawn_parts(run: Run, chosen: Candidate, claim: Claim) -> Iterator[Part]:
             progress=False,
             **run.options,
         )
-        yield part_of(posterior, chosen, claim)
+        yield part_of(posterior, chosen, claim, number)
         number += 1
 
 
-def part_of(posterior: Posterior, chosen: Candidate, claim: Claim) -> Part:
+def joint_parts(run: Run, chosen: Candidate, claim: Claim, num_particles: int, report: Any) -> list[Part]:
+    """Return what draws of reward and dynamics together say, each under its own dynamics."""
+    drawn = sample_joint(run.problem, run.dynamics, run.counts, num_particles, seed=run.seed, report=report)
+    parts = []
+    for i, ancestor in enumerate(drawn.ancestors.tolist()):
+        posterior = Posterior(
+            problem=replace(run.problem, mdp=drawn.mdp_fn(i)),
+            counts=run.counts,
+            theta=drawn.theta[i : i + 1],
+            weights=np.ones(1),
+            values=drawn.values[i : i + 1],
+            method="smc",
+            diagnostics=Diagnostics(seconds=0.0, warnings=drawn.warnings),
+            log_evidence=0.0,
+            expert_parameters=drawn.parameters[i : i + 1],
+        )
+        parts.append(part_of(posterior, chosen, claim, ancestor))
+    return parts
+
+
+def part_of(posterior: Posterior, chosen: Candidate, claim: Claim, label: int) -> Part:
     """Return what the samples of a posterior say of a policy."""
     if posterior.log_evidence is None:
         raise UnsupportedError(
@@ -344,10 +401,10 @@ def part_of(posterior: Posterior, chosen: Candidate, claim: Claim) -> Part:
     if chosen.scope == "initial":
         added = added * occupancy(problem.mdp, chosen.policy)
     variants = {}
-    for label, expert in problem.expert.variants():
+    for name, expert in problem.expert.variants():
         other = replace(problem, expert=expert)
         arrays = (posterior.answers, posterior.rewards, posterior.acted_values, posterior.expert_parameters)
-        variants[label] = log_likelihoods(other, *arrays) - posterior.log_likelihoods()
+        variants[name] = log_likelihoods(other, *arrays) - posterior.log_likelihoods()
     worst = int(np.argmax(posterior.weights * failures.regret))
     blamed = Blamed(
         float(posterior.weights[worst] * failures.regret[worst]),
@@ -356,6 +413,7 @@ def part_of(posterior: Posterior, chosen: Candidate, claim: Claim) -> Part:
         posterior.values[worst],
     )
     return Part(
+        label,
         posterior.log_evidence,
         posterior.weights,
         failures,
@@ -372,10 +430,11 @@ def part_of(posterior: Posterior, chosen: Candidate, claim: Claim) -> Part:
 def joint(parts: Sequence[Part], claim: Claim) -> Joint:
     """Return the samples under all dynamics as one list, weighted by the evidence of each."""
     of_dynamics = normalised(np.array([part.log_evidence for part in parts]))
-    labels = np.repeat(np.arange(len(parts)), [len(part.weights) for part in parts])
-    weights = of_dynamics[labels] * np.concatenate([part.weights for part in parts])
+    number = np.repeat(np.arange(len(parts)), [len(part.weights) for part in parts])
+    labels = np.array([part.label for part in parts])[number]
+    weights = of_dynamics[number] * np.concatenate([part.weights for part in parts])
     is_doubtful = np.array([bool(part.warnings) for part in parts])
-    failing = np.concatenate([part.failures.is_failing for part in parts]) | is_doubtful[labels]
+    failing = np.concatenate([part.failures.is_failing for part in parts]) | is_doubtful[number]
     chance = min(1.0, float(weights @ failing))
     size = size_of_dynamics(weights, labels, failing, claim.confidence)
     return Joint(
@@ -472,8 +531,11 @@ def _sensitivity(
         size = size_of_dynamics(weights, found.labels, found.is_failing, claim.confidence).value
         chance: float | None = float(weights @ found.is_failing)
         if size < MIN_RELIABLE_SIZE and is_green:
-            other = drawn_parts(run._replace(problem=replace(run.problem, expert=expert)), chosen, claim)
-            again = joint([next(other) for _ in parts], claim)
+            other = run._replace(problem=replace(run.problem, expert=expert))
+            if run.is_together(len(parts)):
+                again = joint(joint_parts(other, chosen, claim, len(parts), lambda done: None), claim)
+            else:
+                again = joint(list(islice(drawn_parts(other, chosen, claim), len(parts))), claim)
             chance, size = again.chance, again.size.value
         results.append(ExpertSensitivity(label, chance if size >= MIN_RELIABLE_SIZE else None, size))
     return tuple(results)

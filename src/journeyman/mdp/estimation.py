@@ -173,6 +173,10 @@ class EstimatedDynamics:
         chances /= self.totals(chances).ravel()[self.row]
         ends, goes_on = self.ending_counts
         is_ending = self.is_unvisited & (rng.random(self.num_states) < rng.beta(1.0 + ends, 1.0 + goes_on))
+        return self.mdp_of(chances, is_ending)
+
+    def mdp_of(self, chances: FloatArray, is_ending: BoolArray) -> FiniteMDP:
+        """Return the MDP with these chances `[nnz]` of outcomes, and these states `[S]` taken to be terminal."""
         return self._mdp(self._rows(np.where(is_ending[self.row // self.num_actions], 0.0, chances)))
 
     def _rows(self, chances: FloatArray) -> Rows:
