@@ -13,7 +13,8 @@ There are two ways to draw:
   of the steps; for each of them the posterior of theta is inferred anew, with its evidence Z_k = p(D | P_k). Its
   samples, weighted by Z_k w_ik, stand for the joint posterior; an estimate of Z_k will do if its mean is right, as
   that of sequential Monte Carlo is (Tran et al. 2013, importance sampling squared). More dynamics are drawn until the
-  claim is decided. Where answers tell much about the dynamics, few of them keep any weight: then the certificate is refused.
+  claim is decided. Where answers tell much about the dynamics, few of them keep any weight: then the certificate is
+  refused.
 
 Samples of one P_k fail together if P_k is to blame. So the bound rests on as many independent draws as there are
 dynamics with weight. Where inference under some of them is doubtful, all of its samples count as failures.
@@ -365,7 +366,9 @@ def drawn_parts(run: Run, chosen: Candidate, claim: Claim) -> Iterator[Part]:
         number += 1
 
 
-def joint_parts(run: Run, chosen: Candidate, claim: Claim, num_particles: int, report: Any) -> list[Part]:
+def joint_parts(
+    run: Run, chosen: Candidate, claim: Claim, num_particles: int, report: Any, *, is_brief: bool = False
+) -> list[Part]:
     """Return what draws of reward and dynamics together say, each under its own dynamics."""
     drawn = sample_joint(run.problem, run.dynamics, run.counts, num_particles, seed=run.seed, report=report)
     parts = []
@@ -381,12 +384,12 @@ def joint_parts(run: Run, chosen: Candidate, claim: Claim, num_particles: int, r
             log_evidence=0.0,
             expert_parameters=drawn.parameters[i : i + 1],
         )
-        parts.append(part_of(posterior, chosen, claim, ancestor))
+        parts.append(part_of(posterior, chosen, claim, ancestor, is_brief=is_brief))
     return parts
 
 
-def part_of(posterior: Posterior, chosen: Candidate, claim: Claim, label: int) -> Part:
-    """Return what the samples of a posterior say of a policy."""
+def part_of(posterior: Posterior, chosen: Candidate, claim: Claim, label: int, *, is_brief: bool = False) -> Part:
+    """Return what the samples of a posterior say of a policy; `is_brief`: no more than whether it fails."""
     if posterior.log_evidence is None:
         raise UnsupportedError(
             f"a certificate over sampled dynamics needs the evidence of the answers under each, which "
@@ -394,17 +397,23 @@ def part_of(posterior: Posterior, chosen: Candidate, claim: Claim, label: int) -
         )
     problem = posterior.problem
     failures = failures_of(posterior, chosen.policy, claim.epsilon, chosen.scope)
+    if is_brief:
+        nothing = np.zeros(problem.mdp.num_states)
+        blamed = Blamed(0.0, problem.mdp, nothing, nothing)
+        return Part(
+            label, posterior.log_evidence, posterior.weights, failures, nothing, nothing, {}, 0.0, 0.0, blamed,
+            posterior.warnings,
+        )  # fmt: skip
     unit = regret_unit(posterior, claim.epsilon)
     immediate = immediate_estimates(posterior, chosen.policy).in_units(unit)
     threshold = (1.0 - problem.mdp.discount) * claim.epsilon
     added = posterior.mean(immediate.cleaned())
     if chosen.scope == "initial":
         added = added * occupancy(problem.mdp, chosen.policy)
-    variants = {}
+    arrays = (posterior.answers, posterior.rewards, posterior.acted_values, posterior.expert_parameters)
+    assumed, variants = posterior.log_likelihoods(), {}
     for name, expert in problem.expert.variants():
-        other = replace(problem, expert=expert)
-        arrays = (posterior.answers, posterior.rewards, posterior.acted_values, posterior.expert_parameters)
-        variants[name] = log_likelihoods(other, *arrays) - posterior.log_likelihoods()
+        variants[name] = log_likelihoods(replace(problem, expert=expert), *arrays) - assumed
     worst = int(np.argmax(posterior.weights * failures.regret))
     blamed = Blamed(
         float(posterior.weights[worst] * failures.regret[worst]),
@@ -467,7 +476,8 @@ def _certificate(
     largest = max(part.largest_value for part in parts)
     basis = Basis(found.weights, float(found.dynamics_weights.max()), largest, problem.queryable, "max_dynamics")
     estimate = Estimate(found.chance, found.bound, found.size.value, error, doubt)
-    verdict = verdict_of(basis, found.regret, top_states, estimate, claim, (), drawing.ended_by)
+    doubts = () if found.doubtful < 1.0 - 1e-9 else parts[0].warnings  # of all: there is nothing to rest on
+    verdict = verdict_of(basis, found.regret, top_states, estimate, claim, doubts, drawing.ended_by)
     verdict = _with_pairs(verdict, run, parts, found, chosen)
     criticism, is_green = None, verdict.status == "holds"
     if is_green or verdict.status == "refused":
@@ -533,7 +543,8 @@ def _sensitivity(
         if size < MIN_RELIABLE_SIZE and is_green:
             other = run._replace(problem=replace(run.problem, expert=expert))
             if run.is_together(len(parts)):
-                again = joint(joint_parts(other, chosen, claim, len(parts), lambda done: None), claim)
+                drawn = joint_parts(other, chosen, claim, len(parts), lambda done: None, is_brief=True)
+                again = joint(drawn, claim)
             else:
                 again = joint(list(islice(drawn_parts(other, chosen, claim), len(parts))), claim)
             chance, size = again.chance, again.size.value
@@ -546,7 +557,7 @@ def _with_pairs(verdict: Verdict, run: Run, parts: Sequence[Part], found: Joint,
     if verdict.status == "holds":
         return verdict
     reasons, advice = verdict.reasons, verdict.advice
-    if found.doubtful > 0.0:
+    if 0.0 < found.doubtful < 1.0 - 1e-9:
         warning = next(part.warnings[0] for part in parts if part.warnings)
         reasons = (
             *reasons,
