@@ -243,7 +243,7 @@ def dynamics_of(problem: Problem) -> EstimatedDynamics:
             f"{'known' if origin is None else type(origin).__name__}. Use certify(infer(problem, demonstrations), "
             "epsilon, delta), or make the problem with estimate_dynamics(...).mdp."
         )
-    return origin
+    return replace(origin, initial=problem.mdp.initial, discount=problem.mdp.discount)  # as they may have been set
 
 
 def certify_policy_over_dynamics(

@@ -169,6 +169,7 @@ def moved(
     start, left = particles, 1.0
     factor = None if target.is_discrete else _factor(particles.positions)
     most, enough = (LAST_MOVES, LAST_LEFT) if is_last else (STAGE_MOVES, STAGE_LEFT)
+    enough = max(enough, 1.0 / np.sqrt(len(start.positions)))  # few particles cannot tell any better
     for number in range(most):
         particles, acceptance = target.theta_move(rng, particles, power, factor, steps.scale)
         steps.adapt_scale(acceptance)
