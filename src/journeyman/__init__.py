@@ -12,7 +12,10 @@ if TYPE_CHECKING:
         ACQUISITIONS as ACQUISITIONS,
         score as score,
     )
-    from journeyman.apprentice import certify as certify
+    from journeyman.apprentice import (
+        certify as certify,
+        certify_over_dynamics as certify_over_dynamics,
+    )
     from journeyman.continuous import discretise as discretise
     from journeyman.demonstrations import Demonstration as Demonstration
     from journeyman.errors import JourneymanError as JourneymanError
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from journeyman.mdp import (
         FiniteMDP as FiniteMDP,
         Grid as Grid,
+        estimate_dynamics as estimate_dynamics,
         evaluate_policy as evaluate_policy,
         occupancy as occupancy,
         solve as solve,
@@ -61,6 +65,7 @@ _MODULE_OF = {
     "ACQUISITIONS": "journeyman.acquisition",
     "score": "journeyman.acquisition",
     "certify": "journeyman.apprentice",
+    "certify_over_dynamics": "journeyman.apprentice",
     "discretise": "journeyman.continuous",
     "Demonstration": "journeyman.demonstrations",
     "JourneymanError": "journeyman.errors",
@@ -74,6 +79,7 @@ _MODULE_OF = {
     "simulate": "journeyman.learner",
     "FiniteMDP": "journeyman.mdp",
     "Grid": "journeyman.mdp",
+    "estimate_dynamics": "journeyman.mdp",
     "evaluate_policy": "journeyman.mdp",
     "occupancy": "journeyman.mdp",
     "solve": "journeyman.mdp",

@@ -2,6 +2,7 @@
 
 from journeyman.apprentice.bounds import Bound, all_bounds, eig_min, expected_steps, h_max
 from journeyman.apprentice.certificate import Certificate, certify
+from journeyman.apprentice.over_dynamics import certify_over_dynamics
 from journeyman.apprentice.policies import APPRENTICES, Apprentice, expected_return, least_risky, most_likely_optimal
 from journeyman.apprentice.regret import (
     action_gaps,
@@ -20,6 +21,7 @@ __all__ = [
     "action_gaps",
     "all_bounds",
     "certify",
+    "certify_over_dynamics",
     "eig_min",
     "expected_return",
     "expected_steps",

@@ -26,11 +26,19 @@ from journeyman.apprentice.effective_size import (
     upper_bound,
 )
 from journeyman.apprentice.epsilon import checked_epsilon, epsilon_record
-from journeyman.apprentice.looks import FUTILE, Budget, chance_to_hold, look_confidence
+from journeyman.apprentice.looks import Budget, ending_after, look_confidence
 from journeyman.apprentice.policies import APPRENTICES
 from journeyman.apprentice.regret import Failures, StateContribution, checked_scope, failures_of, top_states_of
 from journeyman.apprentice.sensitivity import ExpertSensitivity, expert_sensitivity
-from journeyman.apprentice.verdict import Claim, Estimate, assumptions, criticised, verdict_of
+from journeyman.apprentice.verdict import (
+    Basis,
+    Claim,
+    Estimate,
+    assumptions,
+    criticised,
+    verdict_of,
+    without_sampled_dynamics,
+)
 from journeyman.checks import share
 from journeyman.criticism import Criticism, criticise
 from journeyman.demonstrations import Demonstration, as_demonstrations
@@ -167,7 +175,8 @@ def certify(
     Returns
     -------
     A Certificate, which holds only if `upper_bound` is at most delta and nothing speaks against the model. It never
-    raises because samples are bad: then it is refused, with the reason.
+    raises because samples are bad: then it is refused, with the reason. So is what rests on estimated dynamics: use
+    `certify_over_dynamics`.
     """
     claim = checked_claim(epsilon, delta, confidence)
     checked_scope(scope)
@@ -250,7 +259,11 @@ def certify_growing(
             words = f"{posterior.num_samples} samples: {percent(found.chance, 2)}, at most {percent(found.bound, 2)}"
             report_fn(min(1.0, posterior.num_samples / max_samples), words)
         now = time.perf_counter()
-        ended_by = _ended_by(found, spent, claim, budget, look, now - begin, now - before)
+        ended_by = ending_after(
+            found.chance, found.size, posterior.num_samples, look, budget,
+            is_decided=found.is_decided(spent), is_doubtful=bool(posterior.warnings),
+            delta=claim.delta, confidence=claim.confidence, seconds=now - begin, last_seconds=now - before,
+        )  # fmt: skip
         if ended_by:
             break
         before = now
@@ -258,27 +271,6 @@ def certify_growing(
         raise InputError("a certificate must have samples to rest on, got none. Give at least one posterior.")
     drawing = Drawing(look, ended_by or "exhaustion", budget.max_seconds)
     return _certificate(found, chosen, claim, found.samples.posterior.warnings, drawing, check_fn)
-
-
-def _ended_by(
-    found: "Measured", spent: Claim, claim: Claim, budget: Budget, look: int, seconds: float, last_seconds: float
-) -> str:
-    """Return which of `ENDINGS` ends the drawing after a look; "" if there is to be another one."""
-    posterior = found.samples.posterior
-    if found.is_decided(spent):
-        return "decision"
-    if posterior.warnings:
-        return "doubt"
-    if posterior.num_samples >= budget.max_samples:
-        return "max_samples"
-    assert found.size is not None  # what is exact is decided
-    hope = chance_to_hold(
-        found.chance, found.size, posterior.num_samples, look, budget.max_samples,
-        delta=claim.delta, confidence=claim.confidence,
-    )  # fmt: skip
-    if hope < FUTILE:
-        return "futility"
-    return "max_seconds" if budget.is_out_of_time(look, seconds, last_seconds) else ""
 
 
 def checked_claim(epsilon: float, delta: float, confidence: float) -> Claim:
@@ -355,7 +347,8 @@ def _certificate(
     )
     error = float(failures.error.max())
     estimate = Estimate(found.chance, found.bound, found.size, error, found.doubt)
-    verdict = verdict_of(posterior, failures.regret, top_states, estimate, claim, doubts, drawing.ended_by)
+    verdict = verdict_of(Basis.of(posterior), failures.regret, top_states, estimate, claim, doubts, drawing.ended_by)
+    verdict = without_sampled_dynamics(verdict, posterior.problem)
     criticism, is_green = None, verdict.status == "holds"
     if is_green or verdict.status == "refused":
         criticism = (check_fn or quick_check)(posterior, is_green)

@@ -206,13 +206,15 @@ def _kish(weights: FloatArray, groups: IntArray) -> float:
     return float(1.0 / (totals**2).sum())
 
 
-def _between_groups(samples: SampleSet, is_hit: BoolArray, confidence: float, *, num_more: int) -> float:
+def _between_groups(
+    weights: FloatArray, labels: IntArray, is_hit: BoolArray, confidence: float, *, num_more: int
+) -> float:
     """Return p (1 - p) / var, the variance from the spread of independent groups; infinite where nothing differs.
 
     The variance is that of a ratio of sums over groups, and of `num_more` groups like the one that differs most, made
     larger by Student's t where groups are few, or few have weight.
     """
-    weights, labels = samples.posterior.weights, np.unique(samples.labels, return_inverse=True)[1]
+    labels = np.unique(labels, return_inverse=True)[1]
     num_groups = _kish(weights, labels)
     if num_groups < 1.0 + 1e-9:
         return 1.0
@@ -223,6 +225,32 @@ def _between_groups(samples: SampleSet, is_hit: BoolArray, confidence: float, *,
     variance *= float(stdtrit(num_groups - 1.0, level) / ndtri(level)) ** 2
     spread = chance * (1.0 - chance)
     return np.inf if variance <= 1e-18 * spread or spread <= 0.0 else spread / variance
+
+
+def size_of_dynamics(weights: FloatArray, labels: IntArray, is_hit: BoolArray, confidence: float) -> EffectiveSize:
+    """Return how many independent draws an event is worth that was seen under sampled dynamics.
+
+    Samples with one label share their dynamics, so that they fail together where these are to blame: unless many
+    dynamics have met the event and many have not, each of them counts once, as far as it has weight.
+
+    Parameters
+    ----------
+    weights, labels, is_hit
+        `[M]` weight of each sample, the number of its dynamics, and whether the event happens.
+    """
+    num_groups = int(np.unique(labels).size)
+    sizes = [
+        EffectiveSize(
+            _between_groups(weights, labels, is_hit, confidence, num_more=1),
+            f"the spread between {num_groups} sampled dynamics",
+        ),
+        EffectiveSize(_kish(weights, np.arange(len(weights))), "the spread of the weights"),
+    ]
+    if _num_met(labels, is_hit) < FEW_HITS:
+        even = _kish(weights, labels)
+        source = "the number of sampled dynamics" if even > 0.999 * num_groups else "the weights of sampled dynamics"
+        sizes.append(EffectiveSize(even, f"{source}, {num_groups}"))
+    return min(sizes)
 
 
 def _of_groups(samples: SampleSet, is_hit: BoolArray, confidence: float, regret: FloatArray | None) -> EffectiveSize:
@@ -238,7 +266,7 @@ def _of_groups(samples: SampleSet, is_hit: BoolArray, confidence: float, regret:
     share = 1.0 if samples.max_ancestors is None else min(1.0, samples.max_ancestors / num_groups)
     words = {"chains": f"{num_groups} chains", "particles": f"the chains of {num_groups} ancestors"}
     between = f"the spread between {words.get(samples.kind, f'{num_groups} independent groups')}"
-    own = _between_groups(samples, is_hit, confidence, num_more=1)
+    own = _between_groups(weights, labels, is_hit, confidence, num_more=1)
     index = np.arange(len(weights))
     kept = _kish(weights, index if samples.kind == "chains" else distinct_labels(samples.posterior))
     is_even = kept > 0.999 * len(weights)
@@ -252,7 +280,7 @@ def _of_groups(samples: SampleSet, is_hit: BoolArray, confidence: float, regret:
         if regret is not None:
             is_common = regret > weighted_quantile(regret[:, None], weights, COMMON)[0]
             if _num_met(labels, is_common) >= FEW_HITS:
-                common = _between_groups(samples, is_common, confidence, num_more=1)
+                common = _between_groups(weights, labels, is_common, confidence, num_more=1)
         if not np.isfinite(common) and num_met < HARDLY_ANY:
             common, rare = _kish(weights, labels - labels.min()), "the number of independent groups"
         sizes.append(EffectiveSize(share * common, rare))
@@ -274,7 +302,8 @@ def _of_net(samples: SampleSet, is_hit: BoolArray, confidence: float) -> Effecti
             _kish(samples.posterior.weights, distinct_labels(samples.posterior)), "the spread of the weights"
         ),
         EffectiveSize(
-            _between_groups(samples, is_hit, confidence, num_more=0), "the spread between the shifts of the net"
+            _between_groups(samples.posterior.weights, samples.labels, is_hit, confidence, num_more=0),
+            "the spread between the shifts of the net",
         ),
     )
 

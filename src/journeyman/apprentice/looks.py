@@ -78,6 +78,37 @@ def chance_to_hold(
     return min(1.0, total)
 
 
+def ending_after(
+    chance: float,
+    size: float | None,
+    num_samples: int,
+    look: int,
+    budget: Budget,
+    *,
+    is_decided: bool,
+    is_doubtful: bool,
+    delta: float,
+    confidence: float,
+    seconds: float,
+    last_seconds: float,
+) -> str:
+    """Return which of `ENDINGS` ends the drawing after a look; "" if there is to be another one.
+
+    Given are the chance of failure, from `size` effective samples of `num_samples` (None: exact, which is decided), and
+    how long all looks took, and the last one.
+    """
+    if is_decided or size is None:
+        return "decision"
+    if is_doubtful:
+        return "doubt"
+    if num_samples >= budget.max_samples:
+        return "max_samples"
+    hope = chance_to_hold(chance, size, num_samples, look, budget.max_samples, delta=delta, confidence=confidence)
+    if hope < FUTILE:
+        return "futility"
+    return "max_seconds" if budget.is_out_of_time(look, seconds, last_seconds) else ""
+
+
 def most_allowed(size: float, delta: float, confidence: float) -> float:
     """Return the largest estimate, from `size` effective samples, whose upper bound is at most delta; -inf if none."""
     if upper_bound(0.0, size, confidence) > delta:

@@ -10,8 +10,9 @@ from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.apprentice.regret import StateContribution, regret_unit
 from journeyman.criticism import Criticism
 from journeyman.inference.posterior import Posterior, weighted_quantile
-from journeyman.mdp import Discretised
-from journeyman.types import FloatArray
+from journeyman.mdp import Discretised, EstimatedDynamics
+from journeyman.problem import Problem
+from journeyman.types import BoolArray, FloatArray
 from journeyman.wording import percent
 
 MAX_SINGLE_WEIGHT = 0.99
@@ -53,8 +54,29 @@ class Estimate(NamedTuple):
     likelihood_error: float
 
 
+class Basis(NamedTuple):
+    """What a verdict must know of the samples behind it.
+
+    weights `[M]`; largest_weight: of one that is independent of the others; largest_value: of any state; queryable
+    `[S]`; more: what to raise for more of them, where that can be raised.
+    """
+
+    weights: FloatArray
+    largest_weight: float
+    largest_value: float
+    queryable: BoolArray
+    more: str = "max_samples"
+
+    @classmethod
+    def of(cls, posterior: Posterior) -> "Basis":
+        """Return that of a posterior."""
+        largest_value = float(np.abs(posterior.values).max())
+        queryable = posterior.problem.queryable
+        return cls(posterior.weights, float(posterior.weights.max()), largest_value, queryable)
+
+
 def verdict_of(
-    posterior: Posterior,
+    basis: Basis,
     regret: FloatArray,
     top_states: tuple[StateContribution, ...],
     estimate: Estimate,
@@ -66,16 +88,16 @@ def verdict_of(
 
     Given are regrets `[M]`, the states behind them, an estimate, doubts if any, and what ended the drawing of samples.
     """
-    refusal = refusal_of(posterior, estimate, claim, doubts)
+    refusal = refusal_of(basis, estimate, claim, doubts)
     if refusal is not None:
         return refusal
     if estimate.bound <= claim.delta:
         return Verdict("holds")
     if estimate.size is not None and estimate.chance <= claim.delta:
-        return _undecided(estimate.chance, estimate.bound, estimate.size, claim, ended_by)
+        return _undecided(estimate.chance, estimate.bound, estimate.size, claim, ended_by, basis.more)
     chance, limit = percent(estimate.chance, 3), percent(claim.delta, 3)
     reason = f"the estimated chance of failure, {chance}, is above the limit of {limit}"
-    return Verdict("fails", (reason,), failure_advice(posterior, regret, top_states, claim))
+    return Verdict("fails", (reason,), failure_advice(basis, regret, top_states, claim))
 
 
 def criticised(verdict: Verdict, criticism: Criticism, unknown: Sequence[str]) -> Verdict:
@@ -95,7 +117,23 @@ def criticised(verdict: Verdict, criticism: Criticism, unknown: Sequence[str]) -
     return Verdict("doubtful", reasons, advice) if reasons else verdict
 
 
-def _undecided(chance: float, bound: float, size: float, claim: Claim, ended_by: str) -> Verdict:
+def without_sampled_dynamics(verdict: Verdict, problem: Problem) -> Verdict:
+    """Refuse to certify in the mean of estimated dynamics, as if it were known to be the real ones."""
+    origin = problem.mdp.origin
+    if not isinstance(origin, EstimatedDynamics):
+        return verdict
+    reason = (
+        f"the dynamics are estimated, from {origin.source}, and these samples take their mean for the real ones: a "
+        "policy that is good there may be bad in the real task"
+    )
+    advice = (
+        "certify over sampled dynamics: certify_over_dynamics(problem, demonstrations, epsilon, delta); a learner's "
+        "certificate() does so by itself"
+    )
+    return Verdict("refused", (reason, *verdict.reasons), (advice, *verdict.advice))
+
+
+def _undecided(chance: float, bound: float, size: float, claim: Claim, ended_by: str, what: str) -> Verdict:
     reason = (
         f"the estimated chance of failure, {percent(chance, 3)}, is within the limit of {percent(claim.delta, 3)}, but "
         f"with {size:.0f} effective samples it could be up to {percent(bound, 3)}"
@@ -103,7 +141,7 @@ def _undecided(chance: float, bound: float, size: float, claim: Claim, ended_by:
     needed = size_needed(chance, claim.delta, claim.confidence)
     if needed <= MAX_FACTOR * size:
         factor = max(2, int(np.ceil(needed / size)))
-        more = "give it more time (max_seconds)" if ended_by == "max_seconds" else "raise max_samples"
+        more = "give it more time (max_seconds)" if ended_by == "max_seconds" else f"raise {what}"
         how = f": {more}" if ended_by else ""
         advice = f"draw about {factor} times as many samples{how}; or ask for more demonstrations"
     else:
@@ -111,7 +149,7 @@ def _undecided(chance: float, bound: float, size: float, claim: Claim, ended_by:
     return Verdict("undecided", (reason,), (advice,))
 
 
-def refusal_of(posterior: Posterior, estimate: Estimate, claim: Claim, doubts: tuple[str, ...]) -> Verdict | None:
+def refusal_of(basis: Basis, estimate: Estimate, claim: Claim, doubts: tuple[str, ...]) -> Verdict | None:
     """Return why samples cannot support any claim, or None if they can."""
     reasons, size = list(doubts), estimate.size
     advice = ["do what the reasons say, then certify again"] if reasons else []
@@ -119,7 +157,7 @@ def refusal_of(posterior: Posterior, estimate: Estimate, claim: Claim, doubts: t
         reasons.append(
             f"epsilon, {epsilon_words(claim.epsilon)}, is not well above the numerical error of regrets, "
             f"{regret_words(estimate.numerical_error, claim.epsilon, 2)}, "
-            f"which comes from values of up to {np.abs(posterior.values).max():.2g}"
+            f"which comes from values of up to {basis.largest_value:.2g}"
         )
         enough = regret_words(MIN_ACCURACY * estimate.numerical_error, claim.epsilon, 2)
         advice.append(f"use an epsilon of at least {enough}; {EVEN_REWARDS}")
@@ -127,11 +165,11 @@ def refusal_of(posterior: Posterior, estimate: Estimate, claim: Claim, doubts: t
     if estimate.likelihood_error > MAX_LIKELIHOOD_ERROR and (size is not None or surely <= claim.delta):
         reasons.append(
             "the log likelihood of the answers has a numerical error of up to "
-            f"{estimate.likelihood_error:.2g} nats, with values of up to {np.abs(posterior.values).max():.2g}"
+            f"{estimate.likelihood_error:.2g} nats, with values of up to {basis.largest_value:.2g}"
         )
         advice.append(EVEN_REWARDS)
     if size is not None:
-        largest = float(posterior.weights.max())
+        largest = basis.largest_weight
         least = upper_bound(0.0, size, claim.confidence)
         if largest > MAX_SINGLE_WEIGHT:
             reasons.append(
@@ -152,17 +190,16 @@ def refusal_of(posterior: Posterior, estimate: Estimate, claim: Claim, doubts: t
 
 
 def failure_advice(
-    posterior: Posterior, regret: FloatArray, top_states: tuple[StateContribution, ...], claim: Claim
+    basis: Basis, regret: FloatArray, top_states: tuple[StateContribution, ...], claim: Claim
 ) -> tuple[str, ...]:
     """Say where to ask for demonstrations, and which epsilon would do."""
     advice = []
-    queryable = posterior.problem.queryable
-    asked = [state.name for state in top_states if queryable[state.state]][:3]
+    asked = [state.name for state in top_states if basis.queryable[state.state]][:3]
     if asked:
         advice.append(f"ask for more demonstrations, first about where the regret comes from: state {', '.join(asked)}")
     else:
         advice.append("ask for more demonstrations")
-    level = float(weighted_quantile(regret[:, None], posterior.weights, 1.0 - claim.delta)[0])
+    level = float(weighted_quantile(regret[:, None], basis.weights, 1.0 - claim.delta)[0])
     if level > claim.epsilon:
         advice.append(
             f"or accept more regret: an epsilon above {regret_words(level, claim.epsilon)} would come within reach"

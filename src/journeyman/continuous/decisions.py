@@ -153,7 +153,7 @@ class Decisions:
         return Moved(states, is_done)
 
     def returns(
-        self, act: ActFn, starts: ArrayLike, *, num_steps: int, rng: np.random.Generator | None, progress: bool
+        self, act: ActFn, starts: ArrayLike, *, num_steps: int, rng: np.random.Generator | None, progress: bool | None = None
     ) -> FloatArray:
         """Return the discounted sums of features `[n, D]` of one episode from each start; see `Discretisation`."""
         if self.num_samples is not None and rng is None:

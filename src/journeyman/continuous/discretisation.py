@@ -259,7 +259,7 @@ class Discretisation:
         solution = solve(self.mdp, self.reward_model.reward(theta))
         return solution, theta if self.decisions.features_fn is not None else None
 
-    def finer(self, *, progress: bool = True) -> "Discretisation":
+    def finer(self, *, progress: bool | None = None) -> "Discretisation":
         """Return the same world with half the spacing of points; recorded states are left out."""
         plan = replace(self.decisions, lattice=self.lattice.finer)
         drawn = _Drawn(action_labels=self.mdp.action_labels)
@@ -272,7 +272,7 @@ class Discretisation:
         *,
         num_steps: int,
         rng: np.random.Generator | None = None,
-        progress: bool = True,
+        progress: bool | None = None,
     ) -> FloatArray:
         """Return the discounted sums of features `[n, D]` of an episode from each start, in the continuous world.
 
@@ -337,7 +337,7 @@ def discretise(
     moves: ArrayLike | None = None,
     state_fn: Callable[[Any], ArrayLike] | None = None,
     set_state_fn: Callable[[Any, FloatArray], None] | None = None,
-    progress: bool = True,
+    progress: bool | None = None,
 ) -> Discretisation:
     """Make a sparse MDP of a continuous world, on a regular grid of points between which values are interpolated.
 
@@ -424,7 +424,7 @@ def _built(
     feature_names: tuple[str, ...] | None,
     drawn: _Drawn,
     *,
-    progress: bool,
+    progress: bool | None,
 ) -> Discretisation:
     """Return a discretisation with its MDP on the points of the lattice."""
     lattice, num_actions = plan.lattice, plan.num_actions

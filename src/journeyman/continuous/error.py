@@ -108,7 +108,7 @@ def grid_error(
     num_grids: int = 2,
     level: float = 0.95,
     seed: int = 0,
-    progress: bool = True,
+    progress: bool | None = None,
 ) -> GridError:
     """Estimate how much regrets and returns on the grid differ from those in the continuous world.
 

@@ -10,6 +10,7 @@ from journeyman.acquisition import RewardKnowledge, reward_knowledge
 from journeyman.apprentice import Certificate, certify
 from journeyman.apprentice.certificate import CheckFn, certify_growing, unchecked
 from journeyman.apprentice.effective_size import lower_bound, size_needed
+from journeyman.apprentice.over_dynamics import certify_policy_over_dynamics, failing_in_mean
 from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.experts import SimulatedExpert
@@ -20,6 +21,7 @@ from journeyman.learner.protocol import Learner
 from journeyman.learner.records import Forecast
 from journeyman.learner.settings import CERTIFICATE, CONFIRMATION, LearnerSettings
 from journeyman.learner.simulate import answered_steps
+from journeyman.mdp import EstimatedDynamics
 from journeyman.problem import Problem
 from journeyman.progress import progress_bar
 from journeyman.types import IntArray
@@ -50,6 +52,10 @@ def certificate_of(
     The samples that chose it come first: they flatter it, so what clearly fails on them fails, and nothing is drawn.
     """
     posterior, claimed = belief.posterior, _claim(settings)
+    if isinstance(posterior.problem.mdp.origin, EstimatedDynamics):
+        seed = settings.stream_seed(CERTIFICATE, belief.event_number + 1)
+        limits = (num_threads, max_seconds, progress, check_fn)
+        return _over_dynamics(belief, settings, policy, tuple(demonstrations), seed, 1, "Certifying", *limits)
     if settings.max_samples > 0:
         flattering = certify(posterior, **claimed, policy=policy, check_fn=unchecked)
         is_refused = flattering.status == "refused"
@@ -82,6 +88,9 @@ def confirmation_of(
     """
     problem, listed = belief.posterior.problem, tuple(demonstrations)
     seed, factor = settings.stream_seed(CONFIRMATION, belief.event_number + 1), settings.confirmation_factor
+    if isinstance(problem.mdp.origin, EstimatedDynamics):
+        limits = (num_threads, max_seconds, progress, check_fn)
+        return _over_dynamics(belief, settings, policy, listed, seed, factor, "Confirming", *limits)
     fresh = belief
     if settings.method.incremental is not None and settings.max_samples > 0:
         fresh = first_belief(problem, replace(settings, seed=seed), num_threads)
@@ -97,6 +106,38 @@ def confirmation_of(
 def _claim(settings: LearnerSettings) -> dict[str, Any]:
     names = ("epsilon", "delta", "confidence", "scope")
     return {name: getattr(settings, name) for name in names}
+
+
+def _over_dynamics(
+    belief: Belief,
+    settings: LearnerSettings,
+    policy: IntArray,
+    demonstrations: tuple[Demonstration, ...],
+    seed: int,
+    factor: int,
+    title: str,
+    num_threads: int | None,
+    max_seconds: float | None,
+    progress: bool | None,
+    check_fn: CheckFn | None,
+) -> Certificate:
+    """Certify a policy where the dynamics were estimated: on samples of reward and dynamics drawn for that.
+
+    What clearly fails if the mean of the dynamics is real is not worth drawing for: that answers a question quickly,
+    and can never make a certificate hold.
+    """
+    claimed = _claim(settings)
+    if factor == 1:
+        in_mean = certify(belief.posterior, **claimed, policy=policy, check_fn=unchecked)
+        size = in_mean.effective_size
+        if is_clearly_above(in_mean) if size is not None else in_mean.p_hat > settings.delta:
+            return failing_in_mean(in_mean, belief.posterior)
+    return certify_policy_over_dynamics(
+        belief.posterior, demonstrations, **claimed, policy=policy, source=settings.apprentice,
+        method=settings.inference, options=dict(settings.inference_options), factor=factor, seed=seed,
+        max_seconds=None if max_seconds is None else factor * max_seconds, num_threads=num_threads,
+        progress=progress, check_fn=check_fn, title=f"{title} over sampled dynamics",
+    )  # fmt: skip
 
 
 def _decided(

@@ -1,13 +1,14 @@
 """The dynamics of a problem file: its [transitions], [map] or [graph], its [states], [actions] and [grid]."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from journeyman.checks import real_number
 from journeyman.errors import InputError
-from journeyman.mdp import FiniteMDP, Grid, validation
+from journeyman.mdp import EstimatedDynamics, FiniteMDP, Grid, estimate_dynamics, validation
 from journeyman.mdp.edges import EdgeTable, edges_exist, read_edges
 from journeyman.mdp.names import Names
 from journeyman.mdp.rows import Rows, rows_from_dense
@@ -18,7 +19,16 @@ from journeyman.problem_files.tables import ROOT, TomlFile, TomlTable, read_numb
 from journeyman.types import BoolArray, FloatArray
 
 LAYOUT_EXAMPLE = 'layout = ["..G", ".#."]'
-TRANSITION_KEYS = ("file", "layout", "num_states", "num_actions", "missing_actions", "missing_mass")
+TRANSITION_KEYS = (
+    "file",
+    "layout",
+    "num_states",
+    "num_actions",
+    "missing_actions",
+    "missing_mass",
+    "estimated",
+    "prior",
+)
 MISSING_ACTIONS = ("error", "unavailable", "terminates")
 MISSING_ADVICE = (
     'in [transitions] missing_actions = "unavailable" if that action does not exist there, "terminates" if it ends the '
@@ -77,7 +87,8 @@ def dynamics_of(file: TomlFile) -> FiniteMDP:
     if "initial" in states:
         with states.blamed("initial"):
             mdp = replace(mdp, initial=initial_distribution(states.data["initial"], mdp))
-    if "terminal" in states and source == "transitions":
+    is_estimated = isinstance(mdp.origin, EstimatedDynamics)  # then it had to be known before
+    if "terminal" in states and source == "transitions" and not is_estimated:
         with states.blamed("terminal"):
             mdp = replace(mdp, terminal=state_mask(states.data["terminal"], mdp, "terminal"))
     return mdp
@@ -114,6 +125,8 @@ def _from_transitions(table: TomlTable, discount: float, about: dict[str, Any]) 
     """Return the MDP of an edge table, of a dense array named transitions, or of what FiniteMDP.save wrote."""
     table.check_keys(TRANSITION_KEYS)
     path = table.existing_file("file", EXAMPLE)
+    if table.data.get("estimated", False) is not False:
+        return _estimated(table, path, discount, about)
     if path.suffix.lower() != ".npz":
         if "layout" in table:
             raise InputError(
@@ -139,6 +152,20 @@ def _from_transitions(table: TomlTable, discount: float, about: dict[str, Any]) 
                 f"discount must be that of {path.name}, {saved.discount:g}, got {discount:g}. Make them equal."
             )
         return replace(saved, **{name: value for name, value in about.items() if value is not None})
+
+
+def _estimated(table: TomlTable, path: Path, discount: float, about: dict[str, Any]) -> FiniteMDP:
+    """Return the mean of dynamics estimated from a table of observed steps, one per line."""
+    if table.data["estimated"] is not True:
+        raise InputError(
+            f"estimated must be true or false, got {table.data['estimated']!r} at {table.place('estimated')}. Say true "
+            "if the file has one observed step per line: state, action, next_state, and done if there is one."
+        )
+    table.check_left_out(("layout", "missing_actions", "missing_mass"), "for observed steps", "They say it already.")
+    sizes: dict[str, Any] = {name: table.data.get(name) for name in ("num_states", "num_actions", "prior")}
+    with table.blamed("file"):
+        terminal = table.file.table("states").data.get("terminal")
+        return estimate_dynamics(path, discount=discount, terminal=terminal, **sizes, **about).mdp
 
 
 def _from_rows(
