@@ -77,7 +77,10 @@ def test_check_explains_it(load):
     found = explain(problem, num_rewards=20)
     words = dict(explanation_lines(found))["Memory"]
     assert words.startswith("has visited pond since home: before pond; after pond.")
-    assert "rewards of its own" in words and f"{problem.mdp.num_states} combinations can be met" in words
+    assert (
+        "rewards of its own" in words
+        and f"4 places of the world with what may be remembered there make {problem.mdp.num_states} states" in words
+    )
     record = found.to_record()["memory"]
     assert record == {
         "name": "has visited pond since home", "states": ["before pond", "after pond"], "num_world_states": 4,
@@ -85,7 +88,7 @@ def test_check_explains_it(load):
     }  # fmt: skip
     assert not [warning for warning in found.warnings if "cannot be reached" in warning]
     shared = load(WORLD + REST + VISITED + 'rewards = "shared"\n')
-    assert "does not change rewards" in dict(explanation_lines(explain(shared, num_rewards=20)))["Memory"]
+    assert "Rewards are the same in all of them" in dict(explanation_lines(explain(shared, num_rewards=20)))["Memory"]
     assert explain(load(WORLD + REST), num_rewards=20).to_record()["memory"] is None
 
 

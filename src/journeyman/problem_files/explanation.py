@@ -303,13 +303,13 @@ def _memory_lines(problem: Problem) -> list[tuple[str, str]]:
     labels, size = memory.panels.labels, memory.panels.world.num_states
     many = f", ... ({len(labels)} in all)" if len(labels) > MAX_NAMED else ""
     states = "; ".join(labels[:MAX_NAMED]) + many if len(labels) > 1 else "nothing that ever changes"
-    rewards = "does not change rewards" if _is_shared(problem) else "has rewards of its own each time"
+    rewards = "Rewards are the same in all of them" if _is_shared(problem) else "Each of these has rewards of its own"
     return [
         (
             "Memory",
-            f"{memory.automaton.name}: {states}. Each {rewards}. Of {counted(size, 'place')} in the world and what may "
-            f"be remembered there, {counted(problem.mdp.num_states, 'combination')} can be met. Demonstrations name "
-            "places as in the world",
+            f"{memory.automaton.name}: {states}. {rewards}. {counted(size, 'place')} of the world with what may be "
+            f"remembered there make {counted(problem.mdp.num_states, 'state')}. Demonstrations name places as in the "
+            "world",
         )
     ]
 
