@@ -246,6 +246,7 @@ def test_acting_agrees_with_the_policy_at_the_points():
         chosen = car.policy_fn(theta, how=how)(car.states)
         loss = solution.values - solution.q[np.arange(len(chosen)), chosen]
         assert np.abs(loss).max() < 1e-9, how
+    assert (car.policy_fn([1, 0, 0])(STARTS) == car.policy_fn([1.0, 0.0, 0.0])(STARTS)).all()
     act = car.policy_fn(solution.policy)
     assert act(car.states[7]) == solution.policy[7] and isinstance(act(car.states[7]), int)
     with pytest.raises(UnsupportedError, match="'lookahead' takes reward parameters"):

@@ -171,7 +171,7 @@ class Decisions:
                     rows = np.flatnonzero(is_going & (chosen == action))
                     before = self.lattice.wrapped(states[rows])
                     moved = self.steps(before, action, rng)
-                    found, known = self.earned(before, action, moved.states)
+                    found, known = self.earned(before, action, self.lattice.wrapped(moved.states))
                     if self.offset_fn is not None:
                         found = np.concatenate([found, known[:, None]], axis=1)
                     total = np.zeros((len(states), found.shape[1])) if total is None else total

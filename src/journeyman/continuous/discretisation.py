@@ -252,8 +252,9 @@ class Discretisation:
             theta = belief.mean_parameters()
         else:
             given = np.asarray(belief)
-            if given.dtype.kind == "f" and given.ndim == 1:
-                theta = given
+            is_short = self.decisions.features_fn is not None and given.shape == (self.reward_model.num_parameters,)
+            if (given.dtype.kind == "f" and given.ndim == 1) or (given.dtype.kind in "iu" and is_short):
+                theta = given.astype(np.float64)
         if theta is None:
             return None, None
         solution = solve(self.mdp, self.reward_model.reward(theta))
