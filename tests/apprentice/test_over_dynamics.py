@@ -147,6 +147,14 @@ def test_what_does_not_hold_says_which_pairs_to_try():
     assert "never tried" in certificate.text()
 
 
+def test_dynamics_that_are_known_well_are_not_to_blame():
+    certificate = certify_over_dynamics(
+        lake_like(20_000), [], 0.5, 0.1, max_dynamics=64, check_fn=unchecked, num_threads=1
+    )
+    assert certificate.status == "fails"
+    assert not any("learn more about the dynamics" in one for one in certificate.advice)
+
+
 def test_a_learner_certifies_over_sampled_dynamics():
     problem = lake_like(4000)
     options = {"num_particles": 200}
