@@ -1,6 +1,6 @@
 """Certificates where the dynamics are estimated: how often is what they say not so?
 
-Run as a script, with the number of runs, it prints the table of docs/dynamics.md:
+Run as a script, with the number of runs and perhaps the first seed, it prints the table of docs/dynamics.md:
     python tests/apprentice/dynamics_coverage.py 8
 """
 
@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from journeyman.apprentice import certify, certify_over_dynamics
+from journeyman.apprentice import certify, expected_return
 from journeyman.apprentice.certificate import unchecked
+from journeyman.apprentice.over_dynamics import certify_policy_over_dynamics
 from journeyman.experts import Boltzmann, SimulatedExpert
 from journeyman.inference import infer
 from journeyman.mdp import FiniteMDP, estimate_dynamics, evaluate_policy, solve
@@ -72,30 +73,31 @@ class Walker:
 
 
 def run_of(
-    truth: FiniteMDP, dynamics, parameters, num_answers, epsilon, delta, seed, is_compared=True, **options
+    truth: FiniteMDP, dynamics, parameters, num_answers, epsilon, delta, seed, max_dynamics, num_particles=1000
 ) -> Run:
     """Learn from answers of an expert who knows the true dynamics, and certify over estimated ones."""
     mdp, size = dynamics.mdp, truth.num_states
-    problem = Problem(mdp, PerState(mdp), Normal(size, 0.0, 1.0), Sure(4.0))
+    problem = Problem(mdp, PerState(mdp), Normal(size, 0.0, 1.0), 4.0)
     reward = problem.reward_model.reward(parameters)
     expert = SimulatedExpert(truth, reward, problem.expert, seed=seed)
     rng = np.random.default_rng([seed, 1])
     answers = expert.answers(rng.choice(np.flatnonzero(~truth.terminal), num_answers))
-    holds_in_mean = False
-    if is_compared:
-        posterior = infer(replace(problem, mdp=replace(mdp, origin=None)), answers, seed=seed, num_threads=1)
-        holds_in_mean = certify(posterior, epsilon, delta, check_fn=unchecked).holds
+    posterior = infer(problem, answers, seed=seed, num_threads=1, num_particles=num_particles)
+    in_mean = replace(posterior, problem=replace(problem, mdp=replace(mdp, origin=None)))
+    holds_in_mean = certify(in_mean, epsilon, delta, check_fn=unchecked).holds
     begin = time.process_time()
-    certificate = certify_over_dynamics(
-        problem, answers, epsilon, delta, seed=seed, num_threads=1, check_fn=unchecked, **options
-    )
+    certificate = certify_policy_over_dynamics(
+        replace(posterior, problem=replace(problem, expert=Sure(4.0))), answers, epsilon, delta,
+        policy=expected_return(posterior), source="expected_return", confidence=0.95, scope="initial", method="smc",
+        options={}, max_dynamics=max_dynamics, seed=seed, num_threads=1, check_fn=unchecked,
+    )  # fmt: skip
     seconds = time.process_time() - begin
     lost = solve(truth, reward).values - evaluate_policy(truth, certificate.policy, reward)
     regret = float(truth.initial @ lost)
     return Run(certificate.status, certificate.p_hat, regret, holds_in_mean, seconds)
 
 
-def tiny_run(seed: int, *, num_states=4, max_dynamics=64, delta=0.2, epsilon=0.5, is_compared=False) -> Run:
+def tiny_run(seed: int, *, num_states=4, max_dynamics=64, delta=0.2, epsilon=0.5) -> Run:
     """A few states whose dynamics and rewards are drawn from their priors, and random walks of any length."""
     rng = np.random.default_rng([seed, 0])
     chances = rng.dirichlet(np.full(num_states, 0.5), size=(num_states, 2))
@@ -106,8 +108,7 @@ def tiny_run(seed: int, *, num_states=4, max_dynamics=64, delta=0.2, epsilon=0.5
         num_states=num_states, num_actions=2, discount=0.8, num_steps=num_steps, prior=0.5, seed=seed,
     )  # fmt: skip
     parameters, num_answers = rng.normal(size=num_states), int(rng.integers(5, 40))
-    sizes = {"max_dynamics": max_dynamics, "num_particles": 100, "is_compared": is_compared}
-    return run_of(truth, dynamics, parameters, num_answers, epsilon, delta, seed, **sizes)
+    return run_of(truth, dynamics, parameters, num_answers, epsilon, delta, seed, max_dynamics, num_particles=200)
 
 
 def lake_run(seed: int, num_steps: int, *, num_answers=80, epsilon=1.0, delta=0.1, max_dynamics=128) -> Run:
@@ -116,12 +117,13 @@ def lake_run(seed: int, num_steps: int, *, num_answers=80, epsilon=1.0, delta=0.
     sizes = {"num_states": 16, "num_actions": 4, "discount": 0.95}
     dynamics = estimate_dynamics(Walker(truth), num_steps=num_steps, seed=seed, **sizes)
     parameters = np.random.default_rng([seed, 2]).normal(size=16)
-    return run_of(truth, dynamics, parameters, num_answers, epsilon, delta, seed, max_dynamics=max_dynamics)
+    return run_of(truth, dynamics, parameters, num_answers, epsilon, delta, seed, max_dynamics)
 
 
 if __name__ == "__main__":
     found: dict[int, list[Run]] = {5000: [], 1000: [], 200: []}
-    for number in range(int(sys.argv[1])):
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    for number in range(first, first + int(sys.argv[1])):
         for steps, runs in found.items():
             runs.append(lake_run(number, steps))
             print(steps, number, runs[-1], flush=True)

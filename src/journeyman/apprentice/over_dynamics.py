@@ -94,6 +94,7 @@ HOPELESS = 0.999  # confidence that a claim fails, at which a look is not comple
 MIN_TO_GIVE_UP = 8  # dynamics, before that
 MAX_BLAMED = 20  # samples that say which pairs of state and action matter
 MAX_NAMED = 5  # of these pairs
+SMALL_PART = 0.1  # of the regret: if the dynamics make no more of it uncertain, they are not worth learning more about
 
 
 class Part(NamedTuple):
@@ -588,7 +589,8 @@ def blamed_pairs(
         discount (nu*(s) [a = pi*(s)] V* - nu(s) [a = pi(s)] V^pi) . dP
 
     with the occupancies nu*, nu of its best policy and of ours. The Dirichlet posterior gives the variance of that;
-    pairs are ranked by its mean over the samples with most regret.
+    pairs are ranked by its mean over the samples with most regret. None where the regret hardly depends on the
+    dynamics: where their standard deviation of it is below a tenth of what it is.
     """
     weighed = sorted(
         (
@@ -597,10 +599,14 @@ def blamed_pairs(
         ),
         key=lambda pair: -pair[0],
     )[:MAX_BLAMED]
-    total = np.zeros(dynamics.available.shape)
+    total, square = np.zeros(dynamics.available.shape), 0.0
     for weight, blamed in weighed:
         if weight > 0.0:
             total += weight * regret_variances(dynamics, blamed, policy)
+            lost = blamed.values - evaluate_policy(blamed.mdp, policy, blamed.reward)
+            square += weight * float(blamed.mdp.initial @ lost) ** 2
+    if total.sum() < SMALL_PART**2 * square:
+        return []
     order = np.argsort(-total, axis=None, kind="stable")[:MAX_NAMED]
     largest = float(total.max(initial=0.0))
     chosen = [divmod(int(index), dynamics.num_actions) for index in order if total.flat[index] > 0.01 * largest]
