@@ -9,11 +9,12 @@ optimal ones, or soft ones, which depend on x. With annotators n and x are those
 from collections.abc import Iterator
 
 import numpy as np
+from scipy import sparse
 
 from journeyman.experts import known_beta
 from journeyman.mdp.soft import solve_soft
 from journeyman.problem import Problem
-from journeyman.types import AnyArray, FloatArray
+from journeyman.types import AnyArray, FloatArray, IntArray
 
 
 def is_soft(problem: Problem) -> bool:
@@ -37,6 +38,25 @@ def expert_values(
 def acted_on(problem: Problem, flat: FloatArray) -> FloatArray:
     """Return values that experts act on as likelihoods take them: soft ones `[M, G * S]` as `[M, G, S]`."""
     return flat.reshape(len(flat), -1, problem.mdp.num_states) if is_soft(problem) else flat
+
+
+def action_values(problem: Problem, states: IntArray, theta: FloatArray, values: FloatArray) -> FloatArray:
+    """Return Q `[M, K, A]` in some states, for parameters `[M, D]` and values `[M, S]`; minus infinity where no action.
+
+    Only the values of next states are looked at: nothing else of size `[M, S]` is made.
+    """
+    mdp, model = problem.mdp, problem.reward_model
+    rows = (states[:, None] * mdp.num_actions + np.arange(mdp.num_actions)).ravel()
+    matrix = mdp.transition_matrix[rows]
+    if 4 * matrix.nnz < mdp.num_states:
+        needed, columns = np.unique(matrix.indices, return_inverse=True)
+        matrix = sparse.csr_array((matrix.data, columns.ravel(), matrix.indptr), shape=(len(rows), len(needed)))
+        values = values[:, needed].astype(np.float64, copy=False)
+    expected = (matrix @ values.T).T.reshape(len(values), states.size, mdp.num_actions)
+    paying = states if model.is_state_only else rows  # rewards of these states only: memory stays bounded
+    flat = (model.features[paying] @ theta.T).T + model.offset[paying]
+    rewards = flat.reshape(len(values), states.size, -1)
+    return np.where(mdp.available[states], rewards + mdp.discount * expected, -np.inf)
 
 
 def log_policies(problem: Problem, q: FloatArray, parameters: FloatArray, group: int = 0) -> FloatArray:

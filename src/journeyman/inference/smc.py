@@ -41,7 +41,8 @@ from journeyman.inference.general import make_target, soft_refusal
 from journeyman.inference.likelihood import expert_values, is_soft, no_parameters
 from journeyman.inference.particles import Moved, Moves, Particles, SMCSettings, Started, move, rejuvenated, settle
 from journeyman.inference.posterior import Posterior, expert_fields
-from journeyman.inference.target import solved_at
+from journeyman.inference.proposals import ProposingChains
+from journeyman.inference.target import refined, solved_at
 from journeyman.inference.weights import effective_size, stage_size
 from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
@@ -337,6 +338,9 @@ def _tempered(
         log_weights = _log_ratio(particles, change, narrowing)
         if report is not None:
             report(1.0 - remaining)
+    if remaining < 1.0 and particles.moves.is_proposing:
+        values = refined(particles.target, particles.positions, particles.values, num_threads)
+        particles = replace(particles, values=values)
     if report is not None:
         report(1.0)
     return replace(particles, counts=counts, log_weights=log_weights)
@@ -521,6 +525,9 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
         num_moves = sum(part.acceptance.shape[1] for part in parts)
         positions, values = (np.concatenate([part.kept[i] for part in parts], axis=1) for i in (0, 1))
         size = positions.shape[0] * positions.shape[1]
+        if isinstance(chains, ProposingChains):
+            flat = positions.reshape(size, -1), values.reshape(size, -1)
+            values = refined(target, *flat, num_threads).reshape(values.shape)
         num_entries = 2 * (positions.size + values.size)  # of the next one
         moves = particles.moves._replace(
             acceptance=float(np.mean([part.acceptance.mean() for part in parts])),
@@ -528,6 +535,7 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
             num_divergences=int(sum((part.acceptance == 0.0).sum() for part in parts)),
             distinct_ancestors=settled.num_ancestors,
             num_rejuvenations=particles.moves.num_rejuvenations + 1,
+            is_proposing=isinstance(chains, ProposingChains),
         )
         yield Posterior(
             problem=particles.problem,
