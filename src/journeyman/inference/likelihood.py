@@ -7,6 +7,7 @@ optimal ones, or soft ones, which depend on x. With annotators n and x are those
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -94,10 +95,23 @@ def no_parameters(size: int) -> FloatArray:
     return np.zeros((size, 0))
 
 
+class RewardsWhereAsked:
+    """Rewards of parameters `[M, D]` in place of an array `[M, S]` or `[M, S, A]`: computed where one looks."""
+
+    def __init__(self, problem: Problem, theta: FloatArray) -> None:
+        self.model, self.theta = problem.reward_model, theta
+        self.ndim = 2 if self.model.is_state_only else 3
+
+    def __getitem__(self, place: tuple[Any, ...]) -> FloatArray:
+        """Return the rewards `[M]` at `[:, s]` or `[:, s, a]`."""
+        row = place[1] if self.ndim == 2 else place[1] * self.model.num_actions + place[2]
+        return np.asarray((self.model.features[[row]] @ self.theta.T)[0] + self.model.offset[row])
+
+
 def log_likelihoods(
     problem: Problem,
     counts: AnyArray,
-    rewards: FloatArray,
+    rewards: FloatArray | RewardsWhereAsked,
     values: FloatArray,
     parameters: FloatArray | None = None,
 ) -> FloatArray:
@@ -146,7 +160,7 @@ def log_likelihood_error(
 
 
 def _q_of_states_with_data(
-    problem: Problem, counts: AnyArray, rewards: FloatArray, values: FloatArray
+    problem: Problem, counts: AnyArray, rewards: FloatArray | RewardsWhereAsked, values: FloatArray
 ) -> Iterator[tuple[int, int, AnyArray, FloatArray]]:
     """Yield annotator, state, its answers `[A]` and action values `[M, A]`, for each annotator and state with data."""
     mdp = problem.mdp

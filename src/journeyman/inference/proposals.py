@@ -131,13 +131,14 @@ def fitted(positions: FloatArray, weights: FloatArray, chosen: IntArray) -> Mixt
     with one_thread():  # linear algebra rounds differently on several
         mean = coarse(own @ points)
         deviations = points - mean
-        covariance = (deviations * own[:, None]).T @ deviations
+        covariance: FloatArray = (deviations * own[:, None]).T @ deviations
         covariance[np.diag_indices_from(covariance)] *= 1.0 + RIDGE
         covariance[np.diag_indices_from(covariance)] += 1e-12
         size = 1.0 / float((own**2).sum())
         width = float(coarse(min(WIDEST, WIDER * (4.0 / ((dimension + 2.0) * size)) ** (1.0 / (dimension + 4.0)))))
-        root = coarse(width * np.linalg.cholesky(covariance))
-        return Mixture(mean + np.sqrt(1.0 - width**2) * deviations, own, root, np.linalg.inv(root), np.asarray(chosen))
+        root = coarse(np.asarray(width * np.linalg.cholesky(covariance), dtype=np.float64))
+        inverse = np.asarray(np.linalg.inv(root), dtype=np.float64)
+        return Mixture(mean + np.sqrt(1.0 - width**2) * deviations, own, root, inverse, chosen)
 
 
 def started(
