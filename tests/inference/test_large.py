@@ -116,7 +116,7 @@ def test_candidates_that_do_not_exist_are_refused():
 
 def test_too_much_memory_is_refused_before_it_is_allocated(monkeypatch):
     monkeypatch.setattr(resources, "available_memory", lambda: 1_000_000)
-    with pytest.raises(InputError, match=r"values of 20000 particles in 64 states would take .* GB.*num_particles"):
+    with pytest.raises(InputError, match=r"values of 20000 particles in 64 states would take 113 MB.*num_particles"):
         smc.start(feature_grid(8, 3), num_particles=20_000)
     resources.check_memory(800_000, "a little", "Nothing.")
 
