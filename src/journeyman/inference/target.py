@@ -2,8 +2,8 @@
 
 Two engines behind one interface. *Dense*, for small problems: the optimal policy of the last point is tracked, and the
 inverse of I - discount P_pi is updated by rank 1 for each state whose action changes. *Sparse*, for large ones: values
-and adjoint come from sweeps over sparse rows, warm from the last point. They agree to about 1e-8 relative to the size
-of the values (a test holds them to it).
+and adjoint come from iterations over sparse rows (`mdp.krylov`), warm from the last point. They agree to about 1e-8
+relative to the size of the values (a test holds them to it).
 """
 
 from collections.abc import Iterable
@@ -22,12 +22,13 @@ from journeyman.inference import kernels
 from journeyman.inference.kernels import Data, Model, Work
 from journeyman.inference.likelihood import expert_values, is_soft
 from journeyman.mdp import solve_batch
-from journeyman.mdp.ordering import SparseRows, shared_rows
+from journeyman.mdp.krylov import new_memory
+from journeyman.mdp.ordering import first_entries, shared_rows
 from journeyman.problem import Problem
 from journeyman.rewards import AffineMap, continuous
 from journeyman.rewards.agreement import trusted_affine_map
 from journeyman.threads import resolve_num_threads, run_chunks, stop_mark
-from journeyman.types import AnyArray, FloatArray, IntArray
+from journeyman.types import FloatArray, IntArray
 
 ENGINES = ("auto", "dense", "sparse")
 MAX_DENSE_STATES = 1000  # a gradient crosses over near 1400, but each chain also starts with an inversion
@@ -143,6 +144,7 @@ class Target:
             powers=np.zeros(num_states * num_actions),
             pending=np.zeros((2 * kernels.MAX_PENDING, num_states)),
             pace=np.ones(1),
+            flow=np.zeros(0) if self.is_dense else new_memory(self.model.common_indptr, self.model.extra_indptr),
         )
 
     def log_density_and_gradient(self, z: ArrayLike, work: Work | None = None) -> tuple[float, FloatArray]:
@@ -290,7 +292,7 @@ def model_of(problem: Problem, affine: AffineMap, beta: float) -> Model:
         *common,
         *extra,
         *first_entries(extra, mdp.available.shape),
-        loops=loops,
+        gain=1.0 / (1.0 - loops),
         available=np.array(mdp.available),
         missing=np.where(mdp.available.T, 0.0, -np.inf).ravel(),
         choice_states=np.flatnonzero(~mdp.terminal | (not reward_model.is_state_only)),
@@ -303,15 +305,6 @@ def model_of(problem: Problem, affine: AffineMap, beta: float) -> Model:
         is_uniform=affine.is_uniform,
         precision=1.0,
     )
-
-
-def first_entries(extra: SparseRows, shape: tuple[int, ...]) -> tuple[AnyArray, FloatArray, IntArray]:
-    """Return next states and weights `[A * S]` of the first entries of rows `[S * A]`, and the rows that have more."""
-    sizes = np.diff(extra.indptr)
-    has_any, first = sizes > 0, extra.indptr[:-1]
-    next_states, weights = np.zeros(sizes.size, dtype=np.int32), np.zeros(sizes.size)
-    next_states[has_any], weights[has_any] = extra.next_states[first[has_any]], extra.weights[first[has_any]]
-    return next_states.reshape(shape).T.ravel(), weights.reshape(shape).T.ravel(), np.flatnonzero(sizes > 1)
 
 
 def data_of(
