@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from mdp import twins
+from mdp.random_mdps import varied_mdps
 
 from journeyman.mdp import krylov, solve, solve_batch
 from journeyman.mdp.ordering import band_order
 from journeyman.worlds.gridworld import gridworld
-from tests.mdp import twins
-from tests.mdp.random_mdps import varied_mdps
 
 STOP = np.zeros(1, dtype=np.int64)
 

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit, typeof, types
 
 from journeyman.compiling import CACHE
-from journeyman.mdp.krylov import MAX_ROUNDS, SplitRows, forget, solve_transposed, solve_values
+from journeyman.mdp.krylov import HEAD, MAX_ROUNDS, SplitRows, forget, solve_transposed, solve_values
 
 # With these, rounding depends on how a function was compiled. So such helpers are always inlined (forceinline): else
 # one of several compiled copies would be used, and another one in a process that loads code from the cache. As nothing
@@ -498,8 +498,8 @@ def split_rows(model):
 @holder
 def settle_values(model, work):
     """Large problems: make V optimal for work.reward, from the last V, and pi greedy; returns whether it settled."""
-    work.flow[2] = 0.0  # rounds are counted anew, and so is progress
-    work.flow[3] = 0.0
+    for i in range(1, HEAD):  # all but whether states are in order is counted anew
+        work.flow[i] = 0.0
     return solve_values(
         split_rows(model), work.reward, work.V, work.pi, work.flow, SWEEP_TOLERANCE, 0.0, MAX_ROUNDS, work.num_updates
     )

@@ -24,7 +24,7 @@ SLOW_STEPS = 8  # steps of a round from which on the states are put in order aga
 MAX_PAIRS = 32  # of sweeps in a round
 MAX_CORRECTED = 300  # rounds after which sweeps go on alone: they converge always
 MAX_ROUNDS = 5000
-ROUNDED = 8 * 2.0**-52  # residual, relative to max |V|, that is taken for rounding
+ROUNDED = 8 * 2.0**-52  # residual of a state, relative to its V, that is taken for rounding
 BLOCK = 1024  # states whose products are summed in single precision
 TINY = np.float32(1e-30)  # of a vector of length 1; less becomes 0, since numbers near 1e-38 are slow
 ONE, ZERO = np.float32(1.0), np.float32(0.0)
@@ -154,12 +154,12 @@ def improving_sweep(rows, reward, V, pi, is_backward):
 
     Self-loops are solved for: given its neighbours, the value of doing a in s is V(s) + (q - V(s)) / (1 - loop), with q
     the usual backup. Without that, hundreds of rounds are needed where a dozen are enough. The action of pi comes
-    first: mostly no other is better, and processors guess that. `reward` is `[S]` or `[S * A]`. Returns the
-    largest change, the largest q - V as states were met, which is not enlarged by that division, and max |V|.
+    first: mostly no other is better, and processors guess that. `reward` is `[S]` or `[S * A]`. Rounding of
+    q - V is left alone, since that division would enlarge it. Returns (largest change, max |V|).
     """
     num_states, num_actions = rows.available.shape
     is_state_only = reward.size == num_states
-    change, residual, largest = 0.0, 0.0, 0.0
+    change, largest = 0.0, 0.0
     for i in range(num_states):
         s = num_states - 1 - i if is_backward else i
         own, best_action = V[s], pi[s]
@@ -177,12 +177,12 @@ def improving_sweep(rows, reward, V, pi, is_backward):
                     other += reward[s * num_actions + a]
                 if other * rows.gain[s, a] > gained:
                     left, gained, best_action = other, other * rows.gain[s, a], a
-        change = max(change, abs(gained))
-        residual = max(residual, abs(left))
-        V[s] = own + gained
+        if not abs(left) <= ROUNDED * abs(own):  # so that a NaN spreads
+            change = max(change, abs(gained))
+            V[s] = own + gained
         largest = max(largest, abs(V[s]))
         pi[s] = best_action
-    return change, residual, largest
+    return change, largest
 
 
 @part
@@ -435,7 +435,7 @@ def note_steps(flow, num_steps, left):
 def solve_values(rows, reward, V, pi, memory, tolerance, base, max_rounds, stop):
     """Make V optimal for a reward, `[S]` or `[S * A]`, from what it is, and pi greedy; returns whether that is done.
 
-    Done is a sweep that changes V by at most tolerance * (base + max |V|), or finds only rounding to correct. After `max_rounds` the caller may call
+    Done is a sweep that changes V by at most tolerance * (base + max |V|). After `max_rounds` the caller may call
     again; `memory` knows the order of states, how many rounds there were (head[2]) and how well they went.
     """
     flow = flow_of(memory, V.size)
@@ -446,8 +446,8 @@ def solve_values(rows, reward, V, pi, memory, tolerance, base, max_rounds, stop)
         for i in range(2 * int(head[1])):
             if stop[-1] != 0:
                 return False
-            change, residual, largest = improving_sweep(rows, reward, V, pi, i % 2 == 1)
-            if change <= tolerance * (base + largest) or residual <= ROUNDED * largest:
+            change, largest = improving_sweep(rows, reward, V, pi, i % 2 == 1)
+            if change <= tolerance * (base + largest):
                 return True
         if not change < np.inf:
             return True  # not a number: nothing would change that
