@@ -18,7 +18,10 @@ def feature_grid(
     rows, columns = np.divmod(np.arange(num_states), side)
     moved = [
         sparse.csr_array(
-            (np.ones(num_states), (np.arange(num_states), _clipped(rows + d, side) * side + _clipped(columns + e, side))),
+            (
+                np.ones(num_states),
+                (np.arange(num_states), _clipped(rows + d, side) * side + _clipped(columns + e, side)),
+            ),
             shape=(num_states, num_states),
         )
         for d, e in ((-1, 0), (1, 0), (0, -1), (0, 1))

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from inference.features import answers, feature_grid
+
 from journeyman import resources
 from journeyman.acquisition import score
 from journeyman.acquisition.candidates import candidate_states

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from inference.features import answers, feature_grid
 from scipy.stats import chi2, multivariate_t
 
-from inference.features import answers, feature_grid
 from journeyman.inference import proposals, smc
 from journeyman.inference.enumeration import infer_enumerate
 from journeyman.inference.general import make_target

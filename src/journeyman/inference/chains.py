@@ -23,7 +23,7 @@ from journeyman.inference.target import LOG_2PI, Target
 from journeyman.inference.weights import widest_direction
 from journeyman.problem import Problem
 from journeyman.progress import progress_bar
-from journeyman.threads import run_chunks
+from journeyman.threads import check_stop, run_chunks
 from journeyman.types import AnyArray, FloatArray, IntArray
 
 TRAJECTORY_LENGTH = 2.0  # in scaled units
@@ -256,6 +256,7 @@ class Chain:
             lengths = length * self.rng.uniform(1.0 - LENGTH_JITTER, 1.0 + LENGTH_JITTER, size)
             plan = Plan(momenta, uniforms, lengths, self.scales, self.stretch, tuning)
             self.walk.advance(self.position, plan, part)
+            check_stop()
             parts.append(part)
             self.report(size)
         if target_accept > 0.0:

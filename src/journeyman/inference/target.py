@@ -2,8 +2,8 @@
 
 Two engines behind one interface. *Dense*, for small problems: the optimal policy of the last point is tracked, and the
 inverse of I - discount P_pi is updated by rank 1 for each state whose action changes. *Sparse*, for large ones: values
-and adjoint come from sweeps over sparse rows, warm from the last point. They agree to about 1e-8 relative to the size
-of the values (a test holds them to it).
+and adjoint come from iterations over sparse rows (`mdp.krylov`), warm from the last point. They agree to about 1e-8
+relative to the size of the values (a test holds them to it).
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,18 +22,20 @@ from journeyman.inference import kernels
 from journeyman.inference.kernels import Data, Model, Work
 from journeyman.inference.likelihood import expert_values, is_soft
 from journeyman.mdp import solve_batch
+from journeyman.mdp.krylov import new_memory
 from journeyman.mdp.model import FiniteMDP
-from journeyman.mdp.ordering import SparseRows, band_order, shared_rows
+from journeyman.mdp.ordering import band_order, first_entries, shared_rows
+from journeyman.mdp.solvers import FEW_SWEEPS
 from journeyman.problem import Problem
 from journeyman.rewards import AffineMap, continuous
 from journeyman.rewards.agreement import trusted_affine_map
-from journeyman.threads import resolve_num_threads, run_chunks
+from journeyman.threads import resolve_num_threads, run_chunks, stop_mark
 from journeyman.types import AnyArray, FloatArray, IntArray
 
 ENGINES = ("auto", "dense", "sparse")
 MAX_EXACT_STATES = 20_000  # above, values are solved within LARGE_TOLERANCE and kept as float32
 LARGE_TOLERANCE = 1e-6  # relative to the largest value: also of moves, whose likelihoods need no more
-WORK_OF_SWEEPS = 6000.0  # multiplications of an elimination that take as long as the sweeps of one step ahead
+MAX_WARM_WORK = 1e5  # multiplications of one elimination: above, iterations from nearby values are quicker
 SOLVED_ENTRIES = 64_000_000  # numbers of the rewards that are solved at once
 MAX_DENSE_STATES = 1000  # a gradient crosses over near 1400, but each chain also starts with an inversion
 NARROW_ROWS = 8  # values kept as float32 that are widened at once
@@ -149,11 +151,12 @@ class Target:
             slope=np.zeros(self.problem.reward_model.num_parameters),
             q=np.zeros(num_states * num_actions),
             action_values=np.zeros(num_states * num_actions),
-            num_updates=np.array([-1, 0, 0]),
+            num_updates=stop_mark(np.array([-1, 0, 0, 0])),
             num_gradients=np.zeros(1, dtype=np.int64),
             powers=np.zeros(num_states * num_actions),
             pending=np.zeros((2 * kernels.MAX_PENDING, num_states)),
             pace=np.ones(1),
+            flow=np.zeros(0) if self.is_dense else new_memory(self.model.common_indptr, self.model.extra_indptr),
         )
 
     def log_density_and_gradient(self, z: ArrayLike, work: Work | None = None) -> tuple[float, FloatArray]:
@@ -291,10 +294,11 @@ def solved_at(
 
 
 def _warm_options(mdp: FiniteMDP) -> dict[str, Any]:
-    """Return how to solve from nearby values, for moves: eliminations, or sweeps to as many digits as these need."""
-    if band_order(mdp).work <= WORK_OF_SWEEPS / (1.0 - mdp.discount):
+    """Return how to solve from nearby values, for moves: by elimination, or iterate to as many digits as these need."""
+    if band_order(mdp).work <= MAX_WARM_WORK:
         return {}
-    return {"method": "sweeps", "tol": LARGE_TOLERANCE}
+    method = "sweeps" if mdp.discount * mdp.max_row_sum <= FEW_SWEEPS else "krylov"
+    return {"method": method, "tol": LARGE_TOLERANCE}
 
 
 def refined(target: Any, positions: FloatArray, values: FloatArray, num_threads: int | None) -> FloatArray:
@@ -304,11 +308,14 @@ def refined(target: Any, positions: FloatArray, values: FloatArray, num_threads:
     """
     problem = target.problem
     mdp = problem.mdp
-    if mdp.num_states > MAX_EXACT_STATES or not _warm_options(mdp):
+    options = _warm_options(mdp)
+    if mdp.num_states > MAX_EXACT_STATES or not options:
         return values
     _, first, index = np.unique(positions, axis=0, return_index=True, return_inverse=True)
     rewards = problem.reward_model.reward(target.parameters(positions[first]))
-    solution = solve_batch(mdp, rewards, initial_values=values[first], method="sweeps", num_threads=num_threads)
+    solution = solve_batch(
+        mdp, rewards, initial_values=values[first], method=options["method"], num_threads=num_threads
+    )
     return solution.values[index.ravel()]
 
 
@@ -358,7 +365,7 @@ def model_of(problem: Problem, affine: AffineMap, beta: float) -> Model:
         *common,
         *extra,
         *first_entries(extra, mdp.available.shape),
-        loops=loops,
+        gain=1.0 / (1.0 - loops),
         available=np.array(mdp.available),
         missing=np.where(mdp.available.T, 0.0, -np.inf).ravel(),
         choice_states=np.flatnonzero(~mdp.terminal | (not reward_model.is_state_only)),
@@ -371,15 +378,6 @@ def model_of(problem: Problem, affine: AffineMap, beta: float) -> Model:
         is_uniform=affine.is_uniform,
         precision=1.0,
     )
-
-
-def first_entries(extra: SparseRows, shape: tuple[int, ...]) -> tuple[AnyArray, FloatArray, IntArray]:
-    """Return next states and weights `[A * S]` of the first entries of rows `[S * A]`, and the rows that have more."""
-    sizes = np.diff(extra.indptr)
-    has_any, first = sizes > 0, extra.indptr[:-1]
-    next_states, weights = np.zeros(sizes.size, dtype=np.int32), np.zeros(sizes.size)
-    next_states[has_any], weights[has_any] = extra.next_states[first[has_any]], extra.weights[first[has_any]]
-    return next_states.reshape(shape).T.ravel(), weights.reshape(shape).T.ravel(), np.flatnonzero(sizes > 1)
 
 
 def data_of(
