@@ -45,7 +45,9 @@ def test_building_again_from_the_parts_gives_the_same_mdp(mdp):
         assert_same(FiniteMDP.from_edges(columns, **sizes, **options), mdp)
 
 
-@given(mdps(), st.integers(0, 2**32), st.sampled_from([1e-6, 1.0, 1e6]), st.sampled_from(["direct", "sweeps"]))
+@given(
+    mdps(), st.integers(0, 2**32), st.sampled_from([1e-6, 1.0, 1e6]), st.sampled_from(["direct", "sweeps", "krylov"])
+)
 def test_the_bound_of_a_solution_holds(mdp, seed, scale, method):
     rng = np.random.default_rng(seed)
     rewards = scale * rng.normal(size=(4, mdp.num_states, mdp.num_actions))

@@ -153,7 +153,13 @@ class Decisions:
         return Moved(states, is_done)
 
     def returns(
-        self, act: ActFn, starts: ArrayLike, *, num_steps: int, rng: np.random.Generator | None, progress: bool | None = None
+        self,
+        act: ActFn,
+        starts: ArrayLike,
+        *,
+        num_steps: int,
+        rng: np.random.Generator | None,
+        progress: bool | None = None,
     ) -> FloatArray:
         """Return the discounted sums of features `[n, D]` of one episode from each start; see `Discretisation`."""
         if self.num_samples is not None and rng is None:

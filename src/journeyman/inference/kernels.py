@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit, typeof, types
 
 from journeyman.compiling import CACHE
+from journeyman.mdp.krylov import HEAD, MAX_ROUNDS, SplitRows, forget, solve_transposed, solve_values
 
 # With these, rounding depends on how a function was compiled. So such helpers are always inlined (forceinline): else
 # one of several compiled copies would be used, and another one in a process that loads code from the cache. As nothing
@@ -27,12 +28,14 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 SMALL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False, "error_model": "numpy"}
 INLINED = SMALL | {"forceinline": True}
 helper = njit(cache=CACHE, nogil=True, fastmath=FAST, **INLINED)
+# Views of arrays leave these only: a helper counts no references, and would give a view back once too often.
+HOLDING = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+holder = njit(cache=CACHE, nogil=True, fastmath=FAST, forceinline=True, **HOLDING)
 SLACK = 1e-11  # relative gain below which another action counts as tied, not better
 DRIFT = 1e-9  # relative residual of V at which the inverse is computed afresh
 MAX_UPDATES = 5000  # rank-1 updates after which the inverse is computed afresh
-SWEEP_TOLERANCE = 1e-11  # relative change of V at which sweeps stop
+SWEEP_TOLERANCE = 1e-11  # relative change of V in a sweep that is the last
 ADJOINT_TOLERANCE = 1e-11  # part of the adjoint's right side that may be left over
-MAX_SWEEPS = 100_000
 MAX_PENDING = 4  # rank-1 updates that are applied to the inverse together
 CHECK_EVERY = 20  # evaluations between looks at the drift
 INV_SQRT_2PI = 0.3989422804014327
@@ -55,7 +58,7 @@ class Model(NamedTuple):
     first_next: Any  # [A * S] the first entry of what action a adds in state s, at a S + s; weight 0 if there is none
     first_weights: Any
     longer_rows: Any  # rows s A + a that have more entries than the first
-    loops: Any  # [S, A] discounted chance of staying
+    gain: Any  # [S, A] 1 / (1 - discounted chance of staying)
     available: Any  # [S, A]
     missing: Any  # [A * S] 0, or minus infinity where an action is not available
     choice_states: Any  # states where actions can differ
@@ -98,6 +101,7 @@ class Work(NamedTuple):
     powers: Any  # [S * A]
     pending: Any  # [2 P, S] columns, then rows, of rank-1 updates that are not in `inverse` yet
     pace: Any  # [1] what steps are multiplied by while the expert's parameters are held: 1 where these are known
+    flow: Any  # memory of `mdp.krylov`, empty for the dense engine
 
 
 @njit(cache=CACHE, nogil=True, fastmath=False, **INLINED)  # said outright: numba would take it over from the caller
@@ -148,6 +152,8 @@ def start_from(work, policy, values):
     assign(work.V, values)
     work.y[:] = 0.0
     work.num_updates[0] = -1
+    if work.flow.size > 0:
+        forget(work.flow)
 
 
 @helper
@@ -479,49 +485,24 @@ def better_action(model, work, s, slack):
     return (best_action, best - kept) if best > kept + slack else (-1, 0.0)
 
 
-@helper
-def sweep_values(model, work):
-    """Large problems: make V optimal for work.reward by sweeps from the V of the last point, and pi greedy.
+@holder
+def split_rows(model):
+    """Return the rows of a model as the solvers of large problems take them."""
+    return SplitRows(
+        model.common_indptr, model.common_next, model.common_weights, model.extra_indptr, model.extra_next,
+        model.extra_weights, model.first_next, model.first_weights, model.longer_rows.size > 0, model.gain,
+        model.available,
+    )  # fmt: skip
 
-    One sweep over all actions, then a few that keep pi, in alternating directions. Self-loops are solved exactly: given
-    its neighbours, the value of doing a in s is (q - loop V(s)) / (1 - loop), with q the usual backup. Returns whether
-    they converged.
-    """
-    num_states, num_actions = model.available.shape
-    V = work.V
-    for count in range(MAX_SWEEPS):
-        if work.num_updates[3] != 0:
-            return False
-        change, largest = 0.0, 0.0
-        for i in range(num_states):
-            s = i if count % 2 == 0 else num_states - 1 - i
-            shared = common_value(model, s, V)
-            best, best_action = -np.inf, 0
-            for a in range(num_actions):
-                if model.available[s, a]:
-                    q = reward_at(model, work, s, a) + shared + extra_value(model, s, a, V)
-                    q = (q - model.loops[s, a] * V[s]) / (1.0 - model.loops[s, a])
-                    if q > best:
-                        best, best_action = q, a
-            change = max(change, abs(best - V[s]))
-            largest = max(largest, abs(best))
-            V[s] = best
-            work.pi[s] = best_action
-        tolerance = SWEEP_TOLERANCE * largest
-        if change <= tolerance:
-            return True
-        for inner in range(6):
-            change = 0.0
-            for i in range(num_states):
-                s = num_states - 1 - i if inner % 2 == 0 else i
-                a = work.pi[s]
-                q = reward_at(model, work, s, a) + common_value(model, s, V) + extra_value(model, s, a, V)
-                q = (q - model.loops[s, a] * V[s]) / (1.0 - model.loops[s, a])
-                change = max(change, abs(q - V[s]))
-                V[s] = q
-            if change <= tolerance:
-                break
-    return False
+
+@holder
+def settle_values(model, work):
+    """Large problems: make V optimal for work.reward, from the last V, and pi greedy; returns whether it settled."""
+    for i in range(1, HEAD):  # all but whether states are in order is counted anew
+        work.flow[i] = 0.0
+    return solve_values(
+        split_rows(model), work.reward, work.V, work.pi, work.flow, SWEEP_TOLERANCE, 0.0, MAX_ROUNDS, work.num_updates
+    )
 
 
 @helper
@@ -552,37 +533,12 @@ def push(model, pi, s, amount, target):
         target[model.extra_next[k]] += model.extra_weights[k] * amount
 
 
-@helper
+@holder
 def solve_adjoint_sparse(model, work):
-    """Set work.y with (I - discount P_pi)^T y = g by pushing what is left of g along the rows of pi.
-
-    Starts from the y of the last point: what it leaves of g is pushed on until next to nothing is left. Returns whether
-    that happened.
-    """
-    num_states = work.y.size
-    left, y = work.scratch, work.y
-    size = 0.0
-    for s in range(num_states):
-        left[s] = work.g[s] - y[s]
-        size += abs(work.g[s])
-    for s in range(num_states):
-        if y[s] != 0.0:
-            push(model, work.pi, s, y[s], left)
-    for count in range(MAX_SWEEPS):
-        if work.num_updates[3] != 0:
-            return False
-        remaining = 0.0
-        for i in range(num_states):
-            s = i if count % 2 == 0 else num_states - 1 - i
-            if left[s] != 0.0:
-                amount = left[s] / (1.0 - model.loops[s, work.pi[s]])
-                y[s] += amount
-                remaining += abs(amount)
-                push(model, work.pi, s, amount, left)
-                left[s] = 0.0  # staying is in `amount` already
-        if remaining <= ADJOINT_TOLERANCE * size:
-            return True
-    return False
+    """Set work.y with (I - discount P_pi)^T y = g, from the y of the last point; returns whether it came so far."""
+    return solve_transposed(
+        split_rows(model), work.V, work.pi, work.g, work.y, work.flow, ADJOINT_TOLERANCE, MAX_ROUNDS, work.num_updates
+    )
 
 
 @helper
@@ -677,12 +633,12 @@ def dense_gradient(model, data, work, z, gradient):
 
 @njit(cache=CACHE, nogil=True, fastmath=FAST, forceinline=True)
 def sparse_gradient(model, data, work, z, gradient):
-    """Large problems: as `dense_gradient`, by sweeps from the V and y of the last point.
+    """Large problems: as `dense_gradient`, by the iterations of `mdp.krylov` from the V and y of the last point.
 
-    NaN where sweeps did not converge: samplers count that as a rejection, and report it.
+    NaN where they did not converge: samplers count that as a rejection, and report it.
     """
     set_reward(model, z, work)
-    has_converged = sweep_values(model, work)
+    has_converged = settle_values(model, work)
     work.num_gradients[0] += 1
     log_likelihood = set_likelihood_slopes(model, data, work)
     has_converged &= solve_adjoint_sparse(model, work)
@@ -902,15 +858,15 @@ def log_density_gradient_packed(header, ints, floats, next_states, available, z,
     states = ints[header[9] : header[10]]
     model = Model(
         ints[header[3] : header[4]],  # common_indptr
-        next_states[header[38] : header[39]],  # common_next
+        next_states[header[39] : header[40]],  # common_next
         floats[header[14] : header[15]],  # common_weights
         ints[header[4] : header[5]],  # extra_indptr
-        next_states[header[39] : header[40]],  # extra_next
+        next_states[header[40] : header[41]],  # extra_next
         floats[header[15] : header[16]],  # extra_weights
-        next_states[header[40] : header[41]],  # first_next
+        next_states[header[41] : header[42]],  # first_next
         floats[header[16] : header[17]],  # first_weights
         ints[header[5] : header[6]],  # longer_rows
-        floats[header[17] : header[18]].reshape(available.shape),  # loops
+        floats[header[17] : header[18]].reshape(available.shape),  # gain
         available,  # available
         floats[header[18] : header[19]],  # missing
         ints[header[6] : header[7]],  # choice_states
@@ -946,6 +902,7 @@ def log_density_gradient_packed(header, ints, floats, next_states, available, z,
         floats[header[34] : header[35]],  # powers
         floats[header[35] : header[36]].reshape((2 * MAX_PENDING, num_states)),  # pending
         floats[header[36] : header[37]],  # pace
+        floats[header[37] : header[38]],  # flow
     )
     if header[2] == 1:
         return dense_gradient(model, data, work, z, gradient)

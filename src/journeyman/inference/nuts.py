@@ -54,7 +54,7 @@ FLOAT_FIELDS = (
     ("model", "common_weights"),
     ("model", "extra_weights"),
     ("model", "first_weights"),
-    ("model", "loops"),
+    ("model", "gain"),
     ("model", "missing"),
     ("model", "feature_values"),
     ("model", "offset"),
@@ -74,6 +74,7 @@ FLOAT_FIELDS = (
     ("work", "powers"),
     ("work", "pending"),
     ("work", "pace"),
+    ("work", "flow"),
 )
 NUM_FLAGS = 3
 NEXT_FIELDS = (("model", "common_next"), ("model", "extra_next"), ("model", "first_next"))

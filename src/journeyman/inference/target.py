@@ -2,11 +2,11 @@
 
 Two engines behind one interface. *Dense*, for small problems: the optimal policy of the last point is tracked, and the
 inverse of I - discount P_pi is updated by rank 1 for each state whose action changes. *Sparse*, for large ones: values
-and adjoint come from sweeps over sparse rows, warm from the last point. They agree to about 1e-8 relative to the size
-of the values (a test holds them to it).
+and adjoint come from iterations over sparse rows (`mdp.krylov`), warm from the last point. They agree to about 1e-8
+relative to the size of the values (a test holds them to it).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -22,7 +22,10 @@ from journeyman.inference import kernels
 from journeyman.inference.kernels import Data, Model, Work
 from journeyman.inference.likelihood import expert_values, is_soft
 from journeyman.mdp import solve_batch
-from journeyman.mdp.ordering import SparseRows, shared_rows
+from journeyman.mdp.krylov import new_memory
+from journeyman.mdp.model import FiniteMDP
+from journeyman.mdp.ordering import band_order, first_entries, shared_rows
+from journeyman.mdp.solvers import FEW_SWEEPS
 from journeyman.problem import Problem
 from journeyman.rewards import AffineMap, continuous
 from journeyman.rewards.agreement import trusted_affine_map
@@ -31,7 +34,12 @@ from journeyman.threads import resolve_num_threads, run_chunks, stop_mark
 from journeyman.types import AnyArray, FloatArray, IntArray
 
 ENGINES = ("auto", "dense", "sparse")
+MAX_EXACT_STATES = 20_000  # above, values are solved within LARGE_TOLERANCE and kept as float32
+LARGE_TOLERANCE = 1e-6  # relative to the largest value: also of moves, whose likelihoods need no more
+MAX_WARM_WORK = 1e5  # multiplications of one elimination: above, iterations from nearby values are quicker
+SOLVED_ENTRIES = 64_000_000  # numbers of the rewards that are solved at once
 MAX_DENSE_STATES = 1000  # a gradient crosses over near 1400, but each chain also starts with an inversion
+NARROW_ROWS = 8  # values kept as float32 that are widened at once
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -98,6 +106,11 @@ class Target:
         """Number of coordinates of a point: D of the reward, and those of the expert."""
         return self.problem.num_unknowns
 
+    @property
+    def precision(self) -> float:
+        """That of the prior of points."""
+        return float(self.model.precision)
+
     @cached_property
     def gradient_fn(self) -> kernels.GradientFunction:
         """Log density and gradient at a point, compiled, as kernels take it."""
@@ -151,6 +164,7 @@ class Target:
             powers=np.zeros(num_states * num_actions),
             pending=np.zeros((2 * kernels.MAX_PENDING, num_states)),
             pace=np.ones(1),
+            flow=np.zeros(0) if self.is_dense else new_memory(self.model.common_indptr, self.model.extra_indptr),
         )
 
     def log_density_and_gradient(self, z: ArrayLike, work: Work | None = None) -> tuple[float, FloatArray]:
@@ -189,9 +203,10 @@ class Target:
 
     def log_likelihood(self, positions: FloatArray, values: FloatArray) -> FloatArray:
         """Return the log likelihood `[N]` at points `[N, D]` whose optimal values `[N, S]` are known: no solving."""
-        out = np.empty(len(positions))
-        positions, values = np.ascontiguousarray(positions), np.ascontiguousarray(values)  # compiled for these only
-        kernels.log_likelihoods(self.model, self.data, self.new_work(), positions, values, out)
+        out, work, positions = np.empty(len(positions)), self.new_work(), np.ascontiguousarray(positions)
+        for at in whole_parts(values):
+            exact = np.ascontiguousarray(values[at], dtype=np.float64)  # compiled for these only
+            kernels.log_likelihoods(self.model, self.data, work, positions[at], exact, out[at])
         return out
 
     def parameters(self, z: ArrayLike) -> FloatArray:
@@ -277,27 +292,87 @@ def _moved(
     return *found.kept, found.acceptance, counted
 
 
+def whole_parts(values: AnyArray) -> Iterator[slice]:
+    """Yield the rows of values `[N, S]` for kernels that take float64: all at once, or a few that are to be widened."""
+    size = max(1, len(values)) if values.dtype == np.float64 else NARROW_ROWS
+    for first in range(0, len(values), size):
+        yield slice(first, first + size)
+
+
 def log_normaliser(dimension: int, precision: float) -> float:
     """Return log N(0; 0, I / precision) in that many dimensions."""
     constant = -0.5 * dimension * LOG_2PI
     return constant if precision == 1.0 else constant + 0.5 * dimension * float(np.log(precision))
 
 
-def solved_at(target: Any, positions: FloatArray, num_threads: int | None) -> tuple[FloatArray, IntArray]:
+def solved_at(
+    target: Any, positions: FloatArray, num_threads: int | None, start: FloatArray | None = None
+) -> tuple[FloatArray, AnyArray]:
     """Return the values that the expert acts on at points `[N, D + E]`, and optimal policies.
 
     Values are `[N, S]`, but soft ones `[N, G * S]`, those of each annotator one after the other; policies are then
-    zeros of that shape, since nothing needs them.
+    zeros of that shape, since nothing needs them. `start` `[N, S]` are values of nearby points. In large worlds values
+    are exact to a relative 1e-6, kept as float32, and policies in as few bytes as they need.
     """
     problem, space = target.problem, target.problem.expert_space
+    if problem.mdp.num_states > MAX_EXACT_STATES and not is_soft(problem):
+        return _solved_by_parts(target, positions, num_threads, start)
     rewards = problem.reward_model.reward(target.parameters(positions))
     if not is_soft(problem):
-        solution = solve_batch(problem.mdp, rewards, num_threads=num_threads)
+        options = {} if start is None else _warm_options(problem.mdp)
+        solution = solve_batch(problem.mdp, rewards, initial_values=start, num_threads=num_threads, **options)
         return solution.values, solution.policy
     parameters = space.natural(problem.split(positions)[1])
     values = expert_values(problem, rewards, parameters, num_threads=num_threads)
     flat = values.reshape(len(values), -1)
     return flat, np.zeros(flat.shape, dtype=np.int64)
+
+
+def _warm_options(mdp: FiniteMDP) -> dict[str, Any]:
+    """Return how to solve from nearby values, for moves: by elimination, or iterate to as many digits as these need."""
+    if band_order(mdp).work <= MAX_WARM_WORK:
+        return {}
+    method = "sweeps" if mdp.discount * mdp.max_row_sum <= FEW_SWEEPS else "krylov"
+    return {"method": method, "tol": LARGE_TOLERANCE}
+
+
+def refined(target: Any, positions: FloatArray, values: FloatArray, num_threads: int | None) -> FloatArray:
+    """Return values `[N, S]` that moves found, as exact as those of any other solve; large worlds keep what they have.
+
+    Points that occur more than once are solved once.
+    """
+    problem = target.problem
+    mdp = problem.mdp
+    options = _warm_options(mdp)
+    if mdp.num_states > MAX_EXACT_STATES or not options:
+        return values
+    _, first, index = np.unique(positions, axis=0, return_index=True, return_inverse=True)
+    rewards = problem.reward_model.reward(target.parameters(positions[first]))
+    solution = solve_batch(
+        mdp, rewards, initial_values=values[first], method=options["method"], num_threads=num_threads
+    )
+    return solution.values[index.ravel()]
+
+
+def _solved_by_parts(
+    target: Any, positions: FloatArray, num_threads: int | None, start: FloatArray | None
+) -> tuple[AnyArray, AnyArray]:
+    """Solve a few points at a time: what is held beside the results does not grow with their number."""
+    problem = target.problem
+    mdp, model = problem.mdp, problem.reward_model
+    shape = (len(positions), mdp.num_states)
+    values = np.empty(shape, dtype=np.float32)
+    policies = np.empty(shape, dtype=np.min_scalar_type(mdp.num_actions - 1))
+    theta = target.parameters(positions)
+    size = max(1, SOLVED_ENTRIES // model.offset.size)
+    for first in range(0, len(positions), size):
+        at = slice(first, first + size)
+        solution = solve_batch(
+            mdp, model.reward(theta[at]), tol=LARGE_TOLERANCE, num_threads=num_threads,
+            initial_values=None if start is None else start[at].astype(np.float64),
+        )  # fmt: skip
+        values[at], policies[at] = solution.values, solution.policy
+    return values, policies
 
 
 def known_map(problem: Problem) -> AffineMap:
@@ -325,7 +400,7 @@ def model_of(problem: Problem, affine: AffineMap, beta: float) -> Model:
         *common,
         *extra,
         *first_entries(extra, mdp.available.shape),
-        loops=loops,
+        gain=1.0 / (1.0 - loops),
         available=np.array(mdp.available),
         missing=np.where(mdp.available.T, 0.0, -np.inf).ravel(),
         choice_states=np.flatnonzero(~mdp.terminal | (not reward_model.is_state_only)),
@@ -338,15 +413,6 @@ def model_of(problem: Problem, affine: AffineMap, beta: float) -> Model:
         is_uniform=affine.is_uniform,
         precision=1.0,
     )
-
-
-def first_entries(extra: SparseRows, shape: tuple[int, ...]) -> tuple[AnyArray, FloatArray, IntArray]:
-    """Return next states and weights `[A * S]` of the first entries of rows `[S * A]`, and the rows that have more."""
-    sizes = np.diff(extra.indptr)
-    has_any, first = sizes > 0, extra.indptr[:-1]
-    next_states, weights = np.zeros(sizes.size, dtype=np.int32), np.zeros(sizes.size)
-    next_states[has_any], weights[has_any] = extra.next_states[first[has_any]], extra.weights[first[has_any]]
-    return next_states.reshape(shape).T.ravel(), weights.reshape(shape).T.ravel(), np.flatnonzero(sizes > 1)
 
 
 def data_of(

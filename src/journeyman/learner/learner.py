@@ -94,6 +94,7 @@ class ActiveLearner(LedgerView):
         max_seconds: float | None = None,
         is_checked: bool = True,
         progress: bool | None = None,
+        candidates: Any = None,
     ) -> None:
         settings = LearnerSettings.for_problem(
             problem,
@@ -116,6 +117,7 @@ class ActiveLearner(LedgerView):
             costs=costs,
             step_cost=step_cost,
             seed=seed,
+            candidates=candidates,
         )
         self._begin(problem, settings, num_threads, max_seconds, is_checked, progress)
 

@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from journeyman.mdp import kernels
 from journeyman.mdp.graph import state_links
+from journeyman.mdp.krylov import SplitRows
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.rows import Rows
 from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -80,11 +81,20 @@ def _packed(row: IntArray, next_state: AnyArray, weight: FloatArray, num_rows: i
     return SparseRows(indptr, next_state.astype(np.int32), np.ascontiguousarray(weight))
 
 
+def first_entries(extra: SparseRows, shape: tuple[int, ...]) -> tuple[AnyArray, FloatArray, IntArray]:
+    """Return next states and weights `[A * S]` of the first entries of rows `[S * A]`, and the rows that have more."""
+    sizes = np.diff(extra.indptr)
+    has_any, first = sizes > 0, extra.indptr[:-1]
+    next_states, weights = np.zeros(sizes.size, dtype=np.int32), np.zeros(sizes.size)
+    next_states[has_any], weights[has_any] = extra.next_states[first[has_any]], extra.weights[first[has_any]]
+    return next_states.reshape(shape).T.ravel(), weights.reshape(shape).T.ravel(), np.flatnonzero(sizes > 1)
+
+
 class Ordering(NamedTuple):
     """New state i is old state permutation[i]; next states lie within i - lower .. i + upper.
 
     `shared` are the rows split into what actions share and add, `off_diagonal` the same without self-loops, `gain`
-    `[S, A]` is 1 / (1 - discount * chance of staying).
+    `[S, A]` is 1 / (1 - discount * chance of staying), `first` what `first_entries` returns.
     """
 
     permutation: IntArray
@@ -94,8 +104,17 @@ class Ordering(NamedTuple):
     off_diagonal: SharedRows
     gain: FloatArray
     available: BoolArray
+    first: tuple[AnyArray, FloatArray, IntArray]
     lower: int
     upper: int
+
+    @property
+    def split_rows(self) -> SplitRows:
+        """The rows as the compiled solvers of large problems take them."""
+        next_states, weights, longer = self.first
+        return SplitRows(
+            *self.shared.common, *self.shared.extra, next_states, weights, longer.size > 0, self.gain, self.available
+        )
 
     @property
     def work(self) -> float:
@@ -141,6 +160,7 @@ def band_order(mdp: FiniteMDP) -> Ordering:
         ),
         gain=1.0 / (1.0 - shared.loops),
         available=available,
+        first=first_entries(shared.extra, available.shape),
         lower=max(0, int(-distance.min(initial=0))),
         upper=max(0, int(distance.max(initial=0))),
     )

@@ -13,10 +13,10 @@ from scipy.sparse.linalg import splu
 
 from journeyman.checks import any_array, float_array
 from journeyman.errors import InputError
-from journeyman.mdp import kernels
+from journeyman.mdp import krylov
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.validation import checked_initial, checked_rewards
-from journeyman.threads import one_thread
+from journeyman.threads import check_stop, one_thread, stop_mark
 from journeyman.types import FloatArray, IntArray
 
 MAX_FACTORISED_STATES = 20_000
@@ -145,33 +145,40 @@ def solve_linear(matrix: Any, right_sides: FloatArray) -> FloatArray:
     """Solve (I - matrix) x = b for each row of `right_sides` `[M, S]`; `matrix` is discounted and sub-stochastic.
 
     The rows or the columns of `matrix` sum to less than 1. By sparse factorisation up to 20,000 states, exact up to
-    rounding; by sweeps above, with max |x - exact| <= 1e-9 (1 + max |x|) guaranteed.
+    rounding; by Krylov iterations above, with max |x - exact| <= 1e-9 (1 + max |x|) guaranteed.
     """
     num_states = matrix.shape[0]
     if num_states <= MAX_FACTORISED_STATES:
         identity: Any = sparse.eye_array(num_states, format="csc")
         factor = splu((identity - matrix).tocsc())
         return np.ascontiguousarray(factor.solve(np.ascontiguousarray(right_sides.T)).T)
-    return _solve_by_sweeps(matrix, np.require(right_sides, requirements=["C", "W"]))
+    return _solve_in_rounds(matrix, np.require(right_sides, requirements=["C", "W"]))
 
 
-def _solve_by_sweeps(matrix: Any, right_sides: FloatArray) -> FloatArray:
-    """Sweep to ever smaller changes until the bound holds; raise if rounding comes first.
+def _solve_in_rounds(matrix: Any, right_sides: FloatArray) -> FloatArray:
+    """Solve as for the values of a problem with one action, ever finer until the bound holds; raise if it never does.
 
     The bound on max |x - exact| is the norm of the residual over 1 - the norm of `matrix`: the maximum norm, where rows
-    contract, or the sum norm, where columns do.
+    contract, or the sum norm, where columns do. There x are visits, which grow along the way: -x is solved for, so
+    that states with many of them come last in the order (see `mdp.krylov`).
     """
     by_rows, by_columns = (float(matrix.sum(axis=axis).max()) for axis in (1, 0))
     contraction = min(by_rows, by_columns)
     norm = np.max if by_rows <= by_columns else np.sum
-    arrays = (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data)
-    limit = 100 + int(min(1e6, 2 * 40 / -np.log(max(contraction, 1e-6))))
+    rows, sign = _one_action(matrix), 1.0 if norm is np.max else -1.0
+    memory, stop = krylov.new_memory(rows.common_indptr, rows.extra_indptr), stop_mark(np.zeros(1, dtype=np.int64))
+    policy = np.zeros(matrix.shape[0], dtype=np.int64)
     rounding = 2.0**-52 * (4 + int(np.diff(matrix.indptr).max()))
     solution = np.zeros_like(right_sides)
     finest = 1.0 if norm is np.max else 1.0 / matrix.shape[0]  # in the sum norm the errors of all states add up
     tolerance, bound = LINEAR_TOLERANCE * (1.0 - contraction), np.full(len(right_sides), np.inf)
     while tolerance >= 1e-3 * LINEAR_TOLERANCE * (1.0 - contraction) * finest:
-        kernels.evaluate_by_sweeps(*arrays, right_sides, solution, tolerance, limit, np.empty(len(right_sides)))
+        for b, x in zip(right_sides, solution, strict=True):
+            memory[: krylov.HEAD] = 0.0
+            x *= sign
+            krylov.settle(rows, sign * b, x, policy, memory, tolerance, krylov.MAX_ROUNDS, stop)
+            x *= sign
+            check_stop()
         error = np.abs(right_sides + (matrix @ solution.T).T - solution)
         error += rounding * (np.abs(right_sides) + (matrix @ np.abs(solution.T)).T + np.abs(solution))
         bound = norm(error, axis=1) / (1.0 - contraction)
@@ -180,5 +187,16 @@ def _solve_by_sweeps(matrix: Any, right_sides: FloatArray) -> FloatArray:
         tolerance *= 0.1
     raise InputError(
         f"the discount must be small enough to find values within {LINEAR_TOLERANCE:g}, "
-        f"got a bound of {bound.max():.2g} after all sweeps. Use a discount further from 1."
+        f"got a bound of {bound.max():.2g} after all iterations. Use a discount further from 1."
     )
+
+
+def _one_action(matrix: Any) -> krylov.SplitRows:
+    """Return a discounted matrix as the rows of a problem in which nothing can be chosen."""
+    num_states = matrix.shape[0]
+    empty = np.zeros(num_states, dtype=np.int32), np.zeros(num_states)
+    return krylov.SplitRows(
+        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), np.array(matrix.data, dtype=np.float64),
+        np.zeros(num_states + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0), *empty, False,
+        1.0 / (1.0 - matrix.diagonal()[:, None]), np.ones((num_states, 1), dtype=bool),
+    )  # fmt: skip

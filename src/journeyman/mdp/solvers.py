@@ -1,9 +1,10 @@
 """Optimal values and policies for one reward or many on the same dynamics.
 
-Every reward first gets Gauss-Seidel sweeps of value iteration, many rewards at once, with self-loops solved exactly.
-Large problems sweep until they are done. Small ones stop early and finish by policy iteration with exact evaluation:
-states are renumbered once (reverse Cuthill-McKee), so that I - discount P_pi is banded for every policy, and
-elimination inside the band is cheap and needs no pivoting. Either way the answer carries a bound,
+States are renumbered once (reverse Cuthill-McKee). *Small* problems get a few Gauss-Seidel sweeps of value iteration,
+many rewards at once, with self-loops solved exactly, and then policy iteration with exact evaluation: in the new
+numbering I - discount P_pi is banded for every policy, and elimination inside the band is cheap and needs no pivoting.
+*Large* ones are solved in rounds of sweeps and Krylov iterations, which hardly grow in number with 1 / (1 - discount)
+(see `mdp.krylov`); with a small discount, sweeps alone are as quick. Either way the answer carries a bound,
 
     max |V - V*| <= (max |T V - V| + rounding) / (1 - discount * max_row_sum),
 
@@ -11,19 +12,19 @@ with T the Bellman operator: it holds whatever the path to V was.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from journeyman.checks import any_array, float_array, one_of, positive, whole_number
 from journeyman.errors import InputError
-from journeyman.mdp import kernels
+from journeyman.mdp import kernels, krylov
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.ordering import band_order
 from journeyman.mdp.policies import checked_policies
 from journeyman.mdp.validation import LARGEST_VALUE, ROUNDING, checked_rewards
-from journeyman.threads import resolve_num_threads, run_chunks
+from journeyman.threads import check_stop, resolve_num_threads, run_chunks, stop_mark
 from journeyman.types import FloatArray, IntArray
 
 MAX_DIRECT_WORK = 1e6  # multiplications of one banded elimination; above it sweeps win
@@ -31,7 +32,8 @@ MAX_POLICY_ITERATIONS = 1000
 FIRST_SWEEPS, FIRST_TOLERANCE = 12, 1e-2  # what comes before policy iteration
 UNEVEN = 1e-3  # of the largest value: where the median one is smaller, sweeps go on to the limit of rounding
 LANES = 32  # rewards swept at once, at most
-METHODS = ("auto", "direct", "sweeps")
+FEW_SWEEPS = 0.91  # largest contraction at which sweeps alone are as quick as rounds with Krylov iterations
+METHODS = ("auto", "direct", "sweeps", "krylov")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,8 @@ def solve_batch(
     initial_values, initial_policy
         `[M, S]` or `[S]`: a warm start; the answer does not depend on it beyond `tol`.
     method
-        "direct" (exact evaluation), "sweeps", or "auto": by the cost of an elimination.
+        "direct" (exact evaluation), "sweeps", "krylov" (sweeps with approximate evaluation), or "auto": by the cost of
+        an elimination, and by the discount.
     num_threads
         Default: all cores of this process. Results do not depend on it.
 
@@ -105,70 +108,158 @@ def solve_batch(
     A Solution whose `error_bound` holds even where `converged` is False.
     """
     batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions)
-    rewards = np.array(rewards, dtype=np.float64)  # what the solution keeps, whatever happens to the caller's array
+    kept = np.array(rewards, dtype=np.float64)  # what the solution keeps, whatever happens to the caller's array
     positive(tol, "tol", "The default is 1e-10.")
     one_of(method, METHODS, "method", "Leave it out for 'auto'.")
     if max_iterations is not None:
         whole_number(max_iterations, "max_iterations", 1, "Leave it out for as many as convergence may take.")
     num_rewards = batch.shape[0]
-    order = band_order(mdp)
-    is_direct = method == "direct" or (method == "auto" and order.work <= MAX_DIRECT_WORK)
-    values, policies = _start(mdp, num_rewards, initial_values, initial_policy)
-    has_policy = initial_policy is not None
-    largest_rewards = np.abs(batch).max(axis=(1, 2))
+    start = _start(mdp, num_rewards, initial_values, initial_policy)
+    largest_rewards = np.maximum(batch.max(axis=(1, 2)), -batch.min(axis=(1, 2)))
     scales = 2.0 ** np.frexp(largest_rewards)[1]  # by powers of 2, so that units of reward change nothing, not a bit
-    batch = np.ascontiguousarray(batch[:, order.permutation]) / scales[:, None, None]
-    values = np.ascontiguousarray(values[:, order.permutation]) / scales[:, None]
-    policies = np.ascontiguousarray(policies[:, order.permutation])
-    residual, largest = np.empty(num_rewards), np.empty(num_rewards)
-    iterations = np.zeros(num_rewards, dtype=np.int64)
     longest = int(np.diff(mdp.rows.indptr).max())
     contraction = mdp.discount * mdp.max_row_sum * (1.0 + max(ROUNDING, longest * 2.0**-52))  # sums may be off so much
     _check_size(largest_rewards.max(), contraction, mdp.discount)
+    if method == "auto":
+        is_small = band_order(mdp).work <= MAX_DIRECT_WORK
+        method = "direct" if is_small else "sweeps" if contraction <= FEW_SWEEPS else "krylov"
+    finest = (4 + longest) * 2.0**-52  # no finer than rounding
+    task = _Task(
+        mdp,
+        batch,
+        scales,
+        *start,
+        has_policy=initial_policy is not None,
+        is_direct=method == "direct",
+        horizon=1.0 / (1.0 - contraction),
+        tolerance=max(0.5 * tol * (1.0 - contraction), finest),
+        finest=finest,
+        max_iterations=max_iterations,
+        num_threads=resolve_num_threads(num_threads),
+    )
+    found = _solve_in_rounds(task) if method == "krylov" else _solve_together(task)
+    residual = found.residual * scales
+    sizes = np.maximum(found.values.max(axis=1), -found.values.min(axis=1))
+    error_bound = (residual + finest * (found.largest * scales + sizes)) / (1.0 - contraction)
+    return Solution(
+        mdp=mdp,
+        rewards=kept,
+        values=found.values,
+        policy=found.policies,
+        residual=residual,
+        error_bound=error_bound,
+        converged=error_bound <= tol * (scales + sizes),
+        iterations=found.iterations,
+    )
+
+
+class _Task(NamedTuple):
+    """What is to be solved: rewards `[M, S, R]`, to be divided by `scales` `[M]` first, from values and policies."""
+
+    mdp: FiniteMDP
+    rewards: FloatArray
+    scales: FloatArray
+    values: FloatArray
+    policies: IntArray
+    has_policy: bool
+    is_direct: bool
+    horizon: float
+    tolerance: float  # of the change of values in a sweep, relative to 1 + max |V|
+    finest: float
+    max_iterations: int | None
+    num_threads: int
+
+
+class _Found(NamedTuple):
+    """Values and policies `[M, S]`; residual and max |Q| of the scaled rewards, iterations `[M]`."""
+
+    values: FloatArray
+    policies: IntArray
+    residual: FloatArray
+    largest: FloatArray
+    iterations: IntArray
+
+
+def _solve_together(task: _Task) -> _Found:
+    """Sweep many rewards at once; those of small problems only briefly, before policy iteration."""
+    mdp, scales, order = task.mdp, task.scales, band_order(task.mdp)
+    num_rewards = len(scales)
+    batch = np.ascontiguousarray(task.rewards[:, order.permutation]) / scales[:, None, None]
+    values = np.ascontiguousarray(task.values[:, order.permutation]) / scales[:, None]
+    policies = np.ascontiguousarray(task.policies[:, order.permutation])
+    residual, largest = np.empty(num_rewards), np.empty(num_rewards)
+    iterations = np.zeros(num_rewards, dtype=np.int64)
     rows = (order.rows.indptr, order.rows.next_states, order.rows.probabilities, mdp.discount)
     shared = (*order.shared.common, *order.shared.extra, order.available)
     off_diagonal = (*order.off_diagonal.common, *order.off_diagonal.extra, order.gain, order.available)
-    lanes, horizon = _lanes(num_rewards), 1.0 / (1.0 - contraction)
+    lanes = _lanes(num_rewards)
     sweep_tolerance, sweep_limit = FIRST_TOLERANCE, FIRST_SWEEPS
-    if not is_direct:
-        sweep_tolerance = max(0.5 * tol * (1.0 - contraction), (4 + longest) * 2.0**-52)  # no finer than rounding
-        sweep_limit = max_iterations or _sweep_limit(contraction, sweep_tolerance)
+    if not task.is_direct:
+        sweep_tolerance = task.tolerance
+        sweep_limit = task.max_iterations or _sweep_limit(task.horizon, sweep_tolerance)
 
     def solve_part(groups: range) -> None:
         at = slice(groups.start * lanes, min(groups.stop * lanes, num_rewards))
-        if has_policy and not is_direct:
+        if task.has_policy and not task.is_direct:
             order.evaluate(mdp.discount, batch[at], policies[at], values[at])
-        if not (has_policy and is_direct):
+        if not (task.has_policy and task.is_direct):
             kernels.value_iteration(
                 *off_diagonal, batch[at], values[at], lanes, sweep_tolerance, sweep_limit, iterations[at]
             )
         arrays = (batch[at], values[at], policies[at])
-        if is_direct:
-            limit = max_iterations or MAX_POLICY_ITERATIONS
+        if task.is_direct:
+            limit = task.max_iterations or MAX_POLICY_ITERATIONS
             results = (residual[at], largest[at], iterations[at])
-            band = (order.lower, order.upper)
-            kernels.policy_iteration(*rows, *shared, *arrays, horizon, has_policy, *band, limit, *results)
+            options = (task.horizon, task.has_policy, order.lower, order.upper, limit)
+            kernels.policy_iteration(*rows, *shared, *arrays, *options, *results)
             return
-        if max_iterations is None and _is_uneven(values[at]):
-            finest = (4 + longest) * 2.0**-52
-            kernels.value_iteration(*off_diagonal, *arrays[:2], lanes, finest, sweep_limit, iterations[at])
-        kernels.read_off(*shared, *arrays, horizon, residual[at], largest[at])
+        if task.max_iterations is None and _is_uneven(values[at]):
+            kernels.value_iteration(*off_diagonal, *arrays[:2], lanes, task.finest, sweep_limit, iterations[at])
+        kernels.read_off(*shared, *arrays, task.horizon, residual[at], largest[at])
 
-    run_chunks(solve_part, -(-num_rewards // lanes), resolve_num_threads(num_threads))
-    values, policies = values[:, order.inverse] * scales[:, None], policies[:, order.inverse]
-    residual *= scales
-    rounding = 2.0**-52 * (4 + longest) * (largest * scales + np.abs(values).max(axis=1))
-    error_bound = (residual + rounding) / (1.0 - contraction)
-    return Solution(
-        mdp=mdp,
-        rewards=rewards,
-        values=values,
-        policy=policies,
-        residual=residual,
-        error_bound=error_bound,
-        converged=error_bound <= tol * (scales + np.abs(values).max(axis=1)),
-        iterations=iterations,
+    run_chunks(solve_part, -(-num_rewards // lanes), task.num_threads)
+    return _Found(values[:, order.inverse] * scales[:, None], policies[:, order.inverse], residual, largest, iterations)
+
+
+def _solve_in_rounds(task: _Task) -> _Found:
+    """Solve one reward after the other: besides the results, a thread holds what one of them needs."""
+    mdp, order = task.mdp, band_order(task.mdp)
+    num_rewards, num_states = task.values.shape
+    found = _Found(
+        np.empty((num_rewards, num_states)),
+        np.empty((num_rewards, num_states), dtype=np.int64),
+        np.empty(num_rewards),
+        np.empty(num_rewards),
+        np.zeros(num_rewards, dtype=np.int64),
     )
+    rows, limit = order.split_rows, task.max_iterations or krylov.MAX_ROUNDS
+    shared = (*order.shared.common, *order.shared.extra, order.available)
+    off_diagonal = (*order.off_diagonal.common, *order.off_diagonal.extra, order.gain, order.available)
+
+    def solve_part(part: range) -> None:
+        memory, stop = krylov.new_memory(rows.common_indptr, rows.extra_indptr), stop_mark(np.zeros(1, dtype=np.int64))
+        for m in part:
+            check_stop()
+            reward = task.rewards[m : m + 1, order.permutation] / task.scales[m]
+            values = task.values[m : m + 1, order.permutation] / task.scales[m]
+            policy = task.policies[m : m + 1, order.permutation]
+            if task.has_policy:
+                order.evaluate(mdp.discount, reward, policy, values)
+            memory[: krylov.HEAD] = 0.0  # nothing depends on what the thread solved before
+            krylov.settle(rows, reward.ravel(), values[0], policy[0], memory, task.tolerance, limit, stop)
+            found.iterations[m] = memory[2]
+            at = slice(m, m + 1)
+            if task.max_iterations is None and _is_uneven(values):
+                limit_of_sweeps = _sweep_limit(task.horizon, task.finest)
+                kernels.value_iteration(
+                    *off_diagonal, reward, values, 1, task.finest, limit_of_sweeps, np.empty(1, int)
+                )
+            kernels.read_off(*shared, reward, values, policy, task.horizon, found.residual[at], found.largest[at])
+            found.values[m] = values[0, order.inverse] * task.scales[m]
+            found.policies[m] = policy[0, order.inverse]
+
+    run_chunks(solve_part, num_rewards, task.num_threads)
+    return found
 
 
 def q_values(mdp: FiniteMDP, rewards: ArrayLike, values: ArrayLike) -> FloatArray:
@@ -243,6 +334,7 @@ def _lanes(num_rewards: int) -> int:
     return -(-num_rewards // (num_groups + num_groups % 2))
 
 
-def _sweep_limit(contraction: float, tolerance: float) -> int:
+def _sweep_limit(horizon: float, tolerance: float) -> int:
     """Sweeps after which even plain value iteration from far away would have settled, doubled."""
+    contraction = 1.0 - 1.0 / horizon
     return 100 + int(2 * np.log(1e3 + 1.0 / tolerance) / max(-np.log(max(contraction, 1e-6)), 1e-6))

@@ -35,9 +35,9 @@ from journeyman.inference.kernels import (
     set_gradient,
     set_reward,
     set_reward_gradient,
+    settle_values,
     solve_adjoint_dense,
     solve_adjoint_sparse,
-    sweep_values,
 )
 from journeyman.mdp.kernels import eliminate, soft_values, solve_eliminated_transposed
 
@@ -279,7 +279,7 @@ def expert_sparse_gradient(model, data, work, z, gradient):
     set_reward(model, z[:num_rewards], work)
     set_parameters(model, z, work)
     set_pace(model, data, work)
-    has_converged = sweep_values(model, work)
+    has_converged = settle_values(model, work)
     work.num_gradients[0] += 1
     log_likelihood = set_expert_slopes(model, data, work)
     has_converged &= solve_adjoint_sparse(model, work)
