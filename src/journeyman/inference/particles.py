@@ -36,6 +36,7 @@ MIN_PARTICLES = 100
 # Where trajectories hold the expert's parameters: how much of their variance the reward may explain, how much log beta
 # must vary between chains (standard deviation), and how many steps trajectories must have, for that to be worth it.
 MAX_EXPLAINED, MIN_SPREAD, MIN_LEAPFROG = 0.65, 0.45, 50.0
+MAX_CHEAP_STATES = 150  # above, gradients take so long that poorer proposals, and more of them, are put up with
 NUM_SHIFTS = 3  # of each of them, after every trajectory
 SHIFT_WIDTH = 2.0  # in standard deviations of what the reward does not explain
 PATHS = ("auto", "prior", "mode")
@@ -324,15 +325,17 @@ def _settled_by_proposals(
     )  # fmt: skip
     first, start_correlation, num_solves = chains.positions, 1.0, 0
     chances: list[float] = []
-    for count in range(settings.max_burn_in):
+    is_costly = particles.problem.mdp.num_states > MAX_CHEAP_STATES
+    least = proposals.MIN_ACCEPTANCE * (0.4 if is_costly else 1.0)
+    for count in range(settings.max_burn_in * (3 if is_costly else 1)):
         moved = proposals.move(rng, chains, 1)
         chains, num_solves = moved.chains, num_solves + moved.num_solves
         chances.append(float(moved.acceptance.mean()))
         start_correlation = correlation(first, chains.positions, direction)
-        is_poor = count > 1 and float(np.mean(chances)) < proposals.MIN_ACCEPTANCE
+        is_poor = count > 1 and float(np.mean(chances)) < least
         if is_poor or (count > 0 and start_correlation <= settings.start_correlation):
             break
-    is_poor = float(np.mean(chances)) < proposals.MIN_ACCEPTANCE or start_correlation > settings.start_correlation
+    is_poor = float(np.mean(chances)) < least or start_correlation > settings.start_correlation
     if is_poor and particles.problem.mdp.num_states <= MAX_EXACT_STATES:  # above, gradients would take hours
         return None
     num_ancestors = len(np.unique(ancestors))
