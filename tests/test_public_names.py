@@ -33,6 +33,7 @@ PUBLIC_NAMES = [
     "certify",
     "evaluate_policy",
     "infer",
+    "kernel_rewards",
     "make_world",
     "occupancy",
     "score",
