@@ -251,7 +251,12 @@ def _places(over: Any, length_scale: Any, mdp: FiniteMDP) -> tuple[FloatArray | 
     """Return places `[S, F]` and their length scales, one or F; no places for the graph."""
     places: FloatArray | None
     if isinstance(over, str):
-        one_of(over, OVER, "over", "Or give features [S, F], one row per state; in a problem file, the table that has them.")
+        one_of(
+            over,
+            OVER,
+            "over",
+            "Or give features [S, F], one row per state; in a problem file, the table that has them.",
+        )
         places = positions_of(mdp) if over == "positions" else None
         if over == "positions" and places is None:
             raise InputError(
