@@ -80,6 +80,7 @@ def choose_batch(
     seed: int = 0,
     num_histories: int = 64,
     num_threads: int | None = None,
+    candidates: Any = None,
     report_fn: Report | None = None,
     **options: Any,
 ) -> Batch:
@@ -102,7 +103,7 @@ def choose_batch(
         Of these trajectory queries; default: all `length`.
     rng
         Decides between equal scores; without it the lowest state wins.
-    kind, length, epsilon, costs, step_cost, seed, num_histories, num_threads, options
+    kind, length, epsilon, costs, step_cost, seed, num_histories, num_threads, candidates, options
         As in `score`. With a `step_cost` each query has the length that pays best, given those before it.
     report_fn
         Is told how far the work is, for a progress bar.
@@ -110,7 +111,7 @@ def choose_batch(
     k = whole_number(k, "k", 1, "It is the number of queries to choose.")
     context = checked_context(
         posterior, acquisition, kind=kind, length=length, epsilon=epsilon, seed=seed, num_histories=num_histories,
-        num_threads=num_threads,
+        num_threads=num_threads, candidates=candidates,
     )  # fmt: skip
     check_acquisition_options(acquisition, options)
     step_cost = checked_step_cost(step_cost, kind)

@@ -135,9 +135,14 @@ def regret_partition(
     """
     mdp, num_samples = posterior.problem.mdp, posterior.num_samples
     joint = np.zeros(num_samples, dtype=np.int64)
-    local = np.zeros((1 if is_joint else mdp.num_states, num_samples), dtype=np.int64)
     unit = regret_unit(posterior, context.epsilon)[:, None]
     wanted = np.arange(mdp.num_states) if is_joint or context.kind == "trajectory" else context.states
+    places = None
+    if posterior.is_large and len(wanted) < mdp.num_states:  # rows for these states only
+        places = np.zeros(mdp.num_states, dtype=np.int64)
+        places[wanted] = np.arange(len(wanted))
+    num_rows = mdp.num_states if places is None else len(wanted)
+    local = np.zeros((1 if is_joint else num_rows, num_samples), dtype=np.int64)
     for _, states in state_chunks(posterior, wanted[factors[wanted] > 0.0]):
         q, margins = posterior.q(states), posterior.tie_margins[:, states]
         for offset, state in enumerate(states.tolist()):
@@ -147,10 +152,10 @@ def regret_partition(
             )  # equal: below every limit
             labels = packed(np.searchsorted(limits, regret, side="right"), len(limits) + 1)
             if not is_joint:
-                local[state] = labels
+                local[state if places is None else places[state]] = labels
             elif labels.max() > 0 and joint.max() < num_samples - 1:
                 joint = refined(joint, labels)
-    return Partition(joint[None] if is_joint else local)
+    return Partition(joint[None]) if is_joint else Partition(local, places=places)
 
 
 def _warnings(values: FloatArray, num_halvings: int, can_fail: bool) -> tuple[str, ...]:

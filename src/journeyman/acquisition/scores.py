@@ -27,10 +27,13 @@ class Partition:
         `[S, M]` if the classes depend on the state that is asked about, `[1, M]` if not.
     is_identity
         Whether each sample is its own class; then labels are not looked at.
+    places
+        `[S]` the row of labels of each state, where only some states have one; default: the state itself.
     """
 
     labels: IntArray
     is_identity: bool = False
+    places: IntArray | None = None
 
     @cached_property
     def num_labels(self) -> IntArray:
@@ -39,6 +42,8 @@ class Partition:
 
     def at(self, states: IntArray) -> "Partition":
         """Return the classes for these states only, in this order."""
+        if self.places is not None:
+            return Partition(self.labels[self.places[states]], self.is_identity)
         return self if len(self.labels) == 1 else Partition(self.labels[states], self.is_identity)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from journeyman.acquisition.candidates import candidate_states
 from journeyman.acquisition.information import own_weights
 from journeyman.acquisition.registry import ACQUISITIONS, check_acquisition_options, rate
 from journeyman.acquisition.scores import Rating, Scores, ScoringContext, checked_rating
@@ -33,6 +34,7 @@ def score(
     seed: int = 0,
     num_histories: int = 64,
     num_threads: int | None = None,
+    candidates: Any = None,
     **options: Any,
 ) -> Scores:
     """Score every state as the start of the next query.
@@ -58,12 +60,16 @@ def score(
         Of sampled trajectories, `num_histories` from each state. All functions meet the same ones.
     num_threads
         Default: all cores of this process. Scores do not depend on it.
+    candidates
+        Which states to rate: a list, a number (so many drawn at random, by `seed`) or "occupancy:1000" (those that the
+        best policy for the mean reward visits most). Default: all that are queryable, but where these are more than
+        20,000, the 1000 most visited.
     options
         Of the function.
 
     Returns
     -------
-    Scores `[S]`, minus infinity for states that are not queryable.
+    Scores `[S]`, minus infinity for states that are not queryable or no candidates.
     """
     context = checked_context(
         posterior,
@@ -74,6 +80,7 @@ def score(
         seed=seed,
         num_histories=num_histories,
         num_threads=num_threads,
+        candidates=candidates,
     )
     check_acquisition_options(acquisition, options)
     step_cost = checked_step_cost(step_cost, kind)
@@ -171,6 +178,7 @@ def checked_context(
     seed: int,
     num_histories: int,
     num_threads: int | None,
+    candidates: Any = None,
 ) -> ScoringContext:
     """Return the context of a question, or say what is wrong with it."""
     checked_posterior(posterior)
@@ -182,13 +190,14 @@ def checked_context(
         )
     elif length is not None:
         raise InputError(f"a state query must have no length, got {length}. Say kind='trajectory', or leave it out.")
+    seed = whole_number(seed, "seed", 0)
     return ScoringContext(
-        states=queryable_states(posterior.problem),
+        states=candidate_states(posterior, candidates, queryable_states(posterior.problem), seed),
         kind=kind,
         length=length or 1,
         epsilon=checked_epsilon(epsilon),
         num_histories=whole_number(num_histories, "num_histories", 2, "More of them lower the standard error."),
-        seed=whole_number(seed, "seed", 0),
+        seed=seed,
         num_threads=resolve_num_threads(num_threads),
     )
 

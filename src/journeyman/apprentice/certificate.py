@@ -399,7 +399,7 @@ def likelihood_error(samples: SampleSet) -> float:
     if not states.size:
         return 0.0
     slopes = posterior.answer_slopes(states)
-    errors = posterior.accuracy.values[:, states]
+    errors = posterior.value_errors_at(states)
     if samples.kind not in ("atoms", "net"):
         tolerance = SLACK * np.abs(posterior.values).max(axis=1) / (1.0 - posterior.problem.mdp.discount)
         errors = np.maximum(errors, tolerance[:, None])

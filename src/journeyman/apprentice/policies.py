@@ -30,6 +30,7 @@ from journeyman.checks import whole_number
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp.policies import action_probabilities, occupancy, policy_matrix, solve_linear
 from journeyman.registry import Registry
+from journeyman.threads import default_num_threads, run_chunks
 from journeyman.types import FloatArray, IntArray
 
 EQUAL_CHANCE = 1e-9
@@ -47,15 +48,21 @@ def most_likely_optimal(posterior: Posterior) -> IntArray:
     Equal chances, within 1e-9, go to the smaller mean immediate regret, which is the larger mean Q, then to the lowest
     index.
     """
-    chosen = []
-    for states, q in posterior.q_chunks():
-        gaps = posterior.gaps(states, q)
-        chances = posterior.mean(gaps == 0.0)
-        is_likeliest = chances >= chances.max(axis=1, keepdims=True) - EQUAL_CHANCE
-        loss = np.where(is_likeliest, posterior.mean(np.where(np.isfinite(gaps), gaps, 0.0)), np.inf)
-        least = loss.min(axis=1, keepdims=True)
-        rounding = EQUAL_LOSS * least + (posterior.weights @ posterior.tie_margins[:, states])[:, None]
-        chosen.append(np.argmax(loss <= least + rounding, axis=1))
+    margins, chunks = posterior.tie_margins, list(posterior.state_chunks())
+    chosen: list[IntArray] = [np.zeros(0, dtype=np.int64)] * len(chunks)
+
+    def choose(numbers: range) -> None:
+        for number in numbers:
+            states = chunks[number]
+            gaps = posterior.gaps(states, posterior.q(states))
+            chances = posterior.mean(gaps == 0.0)
+            is_likeliest = chances >= chances.max(axis=1, keepdims=True) - EQUAL_CHANCE
+            loss = np.where(is_likeliest, posterior.mean(np.where(np.isfinite(gaps), gaps, 0.0)), np.inf)
+            least = loss.min(axis=1, keepdims=True)
+            rounding = EQUAL_LOSS * least + (posterior.weights @ margins[:, states])[:, None]
+            chosen[number] = np.argmax(loss <= least + rounding, axis=1)
+
+    run_chunks(choose, len(chunks), default_num_threads() if posterior.is_large else 1, 1)
     return np.concatenate(chosen)
 
 

@@ -62,11 +62,24 @@ class OneStep(NamedTuple):
     rounding: FloatArray
 
 
-def one_step(posterior: Posterior, policy: ArrayLike) -> OneStep:
+class Followed(NamedTuple):
+    """A policy: its chances `[S, A]` and discount * P_pi."""
+
+    probabilities: FloatArray
+    matrix: Any
+
+
+def followed(posterior: Posterior, policy: ArrayLike) -> Followed:
+    """Return what all samples share in following a policy."""
+    mdp = posterior.problem.mdp
+    probabilities = action_probabilities(mdp, policy)
+    return Followed(probabilities, policy_matrix(mdp, probabilities))
+
+
+def one_step(posterior: Posterior, policy: ArrayLike | Followed) -> OneStep:
     """Return what following a policy for one step costs under each sample, before rounding errors are taken out."""
     mdp, values = posterior.problem.mdp, posterior.values
-    probabilities = action_probabilities(mdp, policy)
-    matrix = policy_matrix(mdp, probabilities)
+    probabilities, matrix = policy if isinstance(policy, Followed) else followed(posterior, policy)
     rewards, sizes, errors = (
         array if array.ndim == 2 else np.einsum("sa,msa->ms", probabilities, array)
         for array in (posterior.rewards, np.abs(posterior.rewards), posterior.reward_errors())
@@ -77,16 +90,25 @@ def one_step(posterior: Posterior, policy: ArrayLike) -> OneStep:
     return OneStep(matrix, np.maximum(posterior.accuracy.best - q, 0.0), rounding)
 
 
-def immediate_estimates(posterior: Posterior, policy: ArrayLike) -> Estimates:
+def immediate_estimates(posterior: Posterior, policy: ArrayLike | Followed) -> Estimates:
     """Return immediate regrets `[M, S]` with bounds on their errors."""
     step, errors = one_step(posterior, policy), posterior.accuracy.values
     return Estimates(step.regret, errors + step.rounding + (step.matrix @ errors.T).T)
 
 
 def regret_estimates(posterior: Posterior, policy: ArrayLike) -> Estimates:
-    """Return total regrets `[M]` from the initial distribution with bounds on their errors."""
+    """Return total regrets `[M]` from the initial distribution with bounds on their errors.
+
+    One occupancy serves all samples, of which large worlds hold a few at a time.
+    """
+    shared, nu = followed(posterior, policy), occupancy(posterior.problem.mdp, policy)
+    found = posterior.of_parts(lambda part: _total_regrets(part, shared, nu))
+    return Estimates(np.concatenate([part.values for part in found]), np.concatenate([part.errors for part in found]))
+
+
+def _total_regrets(posterior: Posterior, shared: Followed, nu: FloatArray) -> Estimates:
     mdp, accuracy = posterior.problem.mdp, posterior.accuracy
-    step, nu = one_step(posterior, policy), occupancy(mdp, policy)
+    step = one_step(posterior, shared)
     total = step.regret @ nu
     errors = accuracy.values @ mdp.initial + (accuracy.local + step.rounding) @ nu
     errors += SOLVING / (1.0 - mdp.discount) * total
@@ -213,22 +235,31 @@ def failures_of(posterior: Posterior, policy: ArrayLike, epsilon: float, scope: 
     if scope == "initial":
         found = regret_estimates(posterior, policy).in_units(unit)
         return Failures(is_failing(*found, epsilon), found.cleaned(), found.errors)
-    immediate = immediate_estimates(posterior, policy).in_units(unit)
-    is_bad = is_failing(*immediate, _threshold(posterior, epsilon)).any(axis=1)
-    error = immediate.errors.max(axis=1) / (1.0 - posterior.problem.mdp.discount)
-    return Failures(np.asarray(is_bad), state_regrets(posterior, policy).max(axis=1) / unit, error)
+    shared = followed(posterior, policy)
+
+    def fails(part: Posterior) -> Failures:
+        own = unit if part is posterior else regret_unit(part, epsilon)
+        immediate = immediate_estimates(part, shared).in_units(own)
+        is_bad = is_failing(*immediate, _threshold(part, epsilon)).any(axis=1)
+        error = immediate.errors.max(axis=1) / (1.0 - part.problem.mdp.discount)
+        return Failures(np.asarray(is_bad), state_regrets(part, policy).max(axis=1) / own, error)
+
+    return Failures(*(np.concatenate(arrays) for arrays in zip(*posterior.of_parts(fails), strict=True)))
 
 
 def top_states_of(posterior: Posterior, policy: ArrayLike, epsilon: float, scope: str) -> tuple[StateContribution, ...]:
     """Return the states that add most to the mean regret, or that are most likely to fail; none that add nothing."""
     mdp = posterior.problem.mdp
-    unit = regret_unit(posterior, epsilon)
-    immediate = immediate_estimates(posterior, policy)
-    chances = posterior.mean(is_failing(*immediate.in_units(unit), _threshold(posterior, epsilon)))
-    is_tie = immediate.values <= posterior.tie_margins
-    added = posterior.mean(np.where(is_tie, 0.0, immediate.values) / unit[:, None]) * (
-        occupancy(mdp, policy) if scope == "initial" else 1.0
-    )
+    shared = followed(posterior, policy)
+
+    def means(part: Posterior) -> tuple[FloatArray, FloatArray]:
+        unit, immediate = regret_unit(part, epsilon), immediate_estimates(part, shared)
+        is_tie = immediate.values <= 2.0 * part.accuracy.values
+        added = part.mean(np.where(is_tie, 0.0, immediate.values) / unit[:, None])
+        return part.mean(is_failing(*immediate.in_units(unit), _threshold(part, epsilon))), added
+
+    chances, added = (np.sum(each, axis=0) for each in zip(*posterior.of_parts(means), strict=True))
+    added = added * (occupancy(mdp, policy) if scope == "initial" else 1.0)
     order = np.argsort(-(added if scope == "initial" else chances), kind="stable")[:NUM_TOP_STATES]
     return tuple(
         StateContribution(s, mdp.state_name(s), float(added[s]), min(1.0, float(chances[s])))

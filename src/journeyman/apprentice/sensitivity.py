@@ -46,7 +46,7 @@ def under_expert(posterior: Posterior, expert: ExpertModel | float) -> Posterior
     model, and the log evidence is taken away.
     """
     problem = replace(posterior.problem, expert=as_expert_model(expert))
-    arrays = (posterior.answers, posterior.rewards, posterior.acted_values, posterior.expert_parameters)
+    arrays = (posterior.answers, posterior.rewards_where_asked, posterior.acted_values, posterior.expert_parameters)
     change = log_likelihoods(problem, *arrays) - posterior.log_likelihoods()
     with np.errstate(divide="ignore"):
         log_weights = np.log(posterior.weights) + np.where(posterior.weights > 0.0, change, 0.0)

@@ -13,7 +13,8 @@ MIN_ESS_PER_CHAIN = 100  # below it R-hat and ESS themselves are unreliable (Veh
 MAX_R_HAT = 1.02  # 1.01 is passed by chance where it is the largest over 100 parameters
 MIN_PARTICLE_ESS = 100
 MIN_ANCESTORS = 50
-MIN_ACCEPTANCE = 0.4
+MIN_ACCEPTANCE = 0.4  # of trajectories
+MIN_PROPOSALS = 0.1  # of independent proposals, each of which is far from the last
 MAX_MOVE_CORRELATION = 0.9
 
 
@@ -109,7 +110,13 @@ def smc_warnings(particle_ess: float, num_particles: int, moves: Any, settings: 
         )
     if not moves.num_rejuvenations:
         return tuple(warnings)
-    if moves.acceptance < MIN_ACCEPTANCE:
+    if moves.is_proposing:
+        if moves.acceptance < MIN_PROPOSALS:
+            warnings.append(
+                f"only {moves.acceptance:.0%} of the last proposals were accepted: particles are too much alike. "
+                "Use more particles."
+            )
+    elif moves.acceptance < MIN_ACCEPTANCE:
         warnings.append(
             f"only {moves.acceptance:.0%} of the last moves were accepted: the step was too long. Use more particles."
         )

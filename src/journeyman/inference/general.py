@@ -24,7 +24,7 @@ from journeyman.errors import InputError, UnsupportedError
 from journeyman.experts import Boltzmann
 from journeyman.inference.expert.target import ExpertTarget
 from journeyman.inference.kernels import Data
-from journeyman.inference.likelihood import is_soft, log_policies, policy_slopes
+from journeyman.inference.likelihood import action_values, is_soft, log_policies, policy_slopes
 from journeyman.inference.target import LOG_2PI, Evaluation, KeptMoves, Target, data_of
 from journeyman.mdp import solve_batch
 from journeyman.problem import Problem
@@ -119,7 +119,7 @@ class GeneralTarget:
 
     def log_likelihood(self, positions: FloatArray, values: FloatArray) -> FloatArray:
         """Return the log likelihood `[N]` at points `[N, D]` whose optimal values `[N, S]` are known: no solving."""
-        q = self._q(self.problem.reward_model.reward(self.parameters(positions)), values)
+        q = action_values(self.problem, self.data.states, self.parameters(positions), values)
         return self._log_likelihood(q, self.problem.expert_space.natural(self.problem.split(positions)[1]))
 
     def _q(self, rewards: FloatArray, values: FloatArray) -> FloatArray:

@@ -7,13 +7,15 @@ optimal ones, or soft ones, which depend on x. With annotators n and x are those
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from journeyman.experts import known_beta
 from journeyman.mdp.soft import solve_soft
 from journeyman.problem import Problem
-from journeyman.types import AnyArray, FloatArray
+from journeyman.types import AnyArray, FloatArray, IntArray
 
 
 def is_soft(problem: Problem) -> bool:
@@ -37,6 +39,25 @@ def expert_values(
 def acted_on(problem: Problem, flat: FloatArray) -> FloatArray:
     """Return values that experts act on as likelihoods take them: soft ones `[M, G * S]` as `[M, G, S]`."""
     return flat.reshape(len(flat), -1, problem.mdp.num_states) if is_soft(problem) else flat
+
+
+def action_values(problem: Problem, states: IntArray, theta: FloatArray, values: FloatArray) -> FloatArray:
+    """Return Q `[M, K, A]` in some states, for parameters `[M, D]` and values `[M, S]`; minus infinity where no action.
+
+    Only the values of next states are looked at: nothing else of size `[M, S]` is made.
+    """
+    mdp, model = problem.mdp, problem.reward_model
+    rows = (states[:, None] * mdp.num_actions + np.arange(mdp.num_actions)).ravel()
+    matrix = mdp.transition_matrix[rows]
+    if 4 * matrix.nnz < mdp.num_states:
+        needed, columns = np.unique(matrix.indices, return_inverse=True)
+        matrix = sparse.csr_array((matrix.data, columns.ravel(), matrix.indptr), shape=(len(rows), len(needed)))
+        values = values[:, needed].astype(np.float64, copy=False)
+    expected = (matrix @ values.T).T.reshape(len(values), states.size, mdp.num_actions)
+    paying = states if model.is_state_only else rows  # rewards of these states only: memory stays bounded
+    flat = (model.features[paying] @ theta.T).T + model.offset[paying]
+    rewards = flat.reshape(len(values), states.size, -1)
+    return np.where(mdp.available[states], rewards + mdp.discount * expected, -np.inf)
 
 
 def log_policies(problem: Problem, q: FloatArray, parameters: FloatArray, group: int = 0) -> FloatArray:
@@ -74,10 +95,23 @@ def no_parameters(size: int) -> FloatArray:
     return np.zeros((size, 0))
 
 
+class RewardsWhereAsked:
+    """Rewards of parameters `[M, D]` in place of an array `[M, S]` or `[M, S, A]`: computed where one looks."""
+
+    def __init__(self, problem: Problem, theta: FloatArray) -> None:
+        self.model, self.theta = problem.reward_model, theta
+        self.ndim = 2 if self.model.is_state_only else 3
+
+    def __getitem__(self, place: tuple[Any, ...]) -> FloatArray:
+        """Return the rewards `[M]` at `[:, s]` or `[:, s, a]`."""
+        row = place[1] if self.ndim == 2 else place[1] * self.model.num_actions + place[2]
+        return np.asarray((self.model.features[[row]] @ self.theta.T)[0] + self.model.offset[row])
+
+
 def log_likelihoods(
     problem: Problem,
     counts: AnyArray,
-    rewards: FloatArray,
+    rewards: FloatArray | RewardsWhereAsked,
     values: FloatArray,
     parameters: FloatArray | None = None,
 ) -> FloatArray:
@@ -126,7 +160,7 @@ def log_likelihood_error(
 
 
 def _q_of_states_with_data(
-    problem: Problem, counts: AnyArray, rewards: FloatArray, values: FloatArray
+    problem: Problem, counts: AnyArray, rewards: FloatArray | RewardsWhereAsked, values: FloatArray
 ) -> Iterator[tuple[int, int, AnyArray, FloatArray]]:
     """Yield annotator, state, its answers `[A]` and action values `[M, A]`, for each annotator and state with data."""
     mdp = problem.mdp

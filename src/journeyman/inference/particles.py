@@ -8,17 +8,20 @@ while single moves stay correlated. Then every state of the chains is kept.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from journeyman.checks import one_of, share, whole_number
 from journeyman.errors import InputError
+from journeyman.inference import proposals
 from journeyman.inference.expert.target import ExpertTarget, effective_betas
 from journeyman.inference.general import GeneralTarget
+from journeyman.inference.proposals import ProposingChains
 from journeyman.inference.surprise import Surprise, surprise_of
-from journeyman.inference.target import Shifts, Target
+from journeyman.inference.target import MAX_EXACT_STATES, Shifts, Target
 from journeyman.inference.weights import (
+    coarse,
     log_mean_exp,
     log_mean_variance,
     normalised,
@@ -128,7 +131,11 @@ class Started(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """What rejuvenation has learned about moving, kept for the next one, and how the last one went."""
+    """What rejuvenation has learned about moving, kept for the next one, and how the last one went.
+
+    num_gradients counts evaluations of the posterior, with or without a gradient; is_proposing: whether the last moves
+    were proposals (see `proposals`) instead of trajectories.
+    """
 
     step: float
     num_leapfrog: float
@@ -139,6 +146,7 @@ class Moves(NamedTuple):
     distinct_ancestors: int = 0
     num_rejuvenations: int = 0
     num_gradients: int = 0
+    is_proposing: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +235,7 @@ class Settled(NamedTuple):
     particles that they started from.
     """
 
-    chains: "MovingChains"
+    chains: "MovingChains | ProposingChains"
     step: float
     num_leapfrog: float
     direction: FloatArray
@@ -246,8 +254,13 @@ def settle(
 ) -> Settled:
     """Resample `num_chains` particles by `log_weights`, and move them under `target` until they have forgotten that.
 
-    The step is tuned on the way, and trajectories are made as long as they have to be.
+    With few parameters they move by proposals, if enough of these are accepted. Else by trajectories: the
+    step is tuned on the way, and they are made as long as they have to be.
     """
+    if proposals.is_worth_it(particles.problem, target.dimension):
+        proposing = _settled_by_proposals(rng, particles, target, log_weights, num_chains, num_threads)
+        if proposing is not None:
+            return proposing
     settings = particles.settings
     weights = normalised(log_weights)
     mean = weights @ particles.positions
@@ -256,7 +269,7 @@ def settle(
     stretch = coarse(np.sqrt(max(np.sqrt(variance) - 1.0, 0.0)) * direction)
     direction = direction / scales
     ancestors = systematic_resample(rng, weights, num_chains)
-    chains = MovingChains(
+    chains: Any = MovingChains(
         target,
         scales,
         stretch,
@@ -289,6 +302,42 @@ def settle(
             break
     num_ancestors = len(np.unique(ancestors))
     return Settled(chains, step, num_leapfrog, direction, start_correlation, num_ancestors, num_gradients)
+
+
+def _settled_by_proposals(
+    rng: np.random.Generator,
+    particles: Particles,
+    target: Target | GeneralTarget,
+    log_weights: FloatArray,
+    num_chains: int,
+    num_threads: int,
+) -> Settled | None:
+    """Settle chains that move by proposals; None where too few of these are accepted."""
+    settings, weights = particles.settings, normalised(log_weights)
+    scales = np.sqrt(np.maximum(weights @ (particles.positions - weights @ particles.positions) ** 2, 1e-8))
+    direction = widest_direction(particles.positions, weights, scales)[0] / scales
+    ancestors = systematic_resample(rng, weights, num_chains)
+    chain_length = settings.chain_length if particles.moves.num_rejuvenations else 1
+    chains = proposals.started(
+        target, particles.positions, particles.values, particles.policies, weights,
+        proposals.halves_of(len(weights), chain_length), ancestors, num_threads,
+    )  # fmt: skip
+    first, start_correlation, num_solves = chains.positions, 1.0, 0
+    chances: list[float] = []
+    for count in range(settings.max_burn_in):
+        moved = proposals.move(rng, chains, 1)
+        chains, num_solves = moved.chains, num_solves + moved.num_solves
+        chances.append(float(moved.acceptance.mean()))
+        start_correlation = correlation(first, chains.positions, direction)
+        is_poor = count > 1 and float(np.mean(chances)) < proposals.MIN_ACCEPTANCE
+        if is_poor or (count > 0 and start_correlation <= settings.start_correlation):
+            break
+    is_poor = float(np.mean(chances)) < proposals.MIN_ACCEPTANCE or start_correlation > settings.start_correlation
+    if is_poor and particles.problem.mdp.num_states <= MAX_EXACT_STATES:  # above, gradients would take hours
+        return None
+    num_ancestors = len(np.unique(ancestors))
+    step, num_leapfrog = particles.moves.step, particles.moves.num_leapfrog
+    return Settled(chains, step, num_leapfrog, direction, start_correlation, num_ancestors, num_solves)
 
 
 def holding_expert(chains: "MovingChains", target: ExpertTarget, num_leapfrog: float) -> "MovingChains":
@@ -348,6 +397,7 @@ def rejuvenated(
         settled.num_ancestors,
         particles.moves.num_rejuvenations + 1,
         particles.moves.num_gradients + settled.num_gradients + moved.num_gradients,
+        isinstance(settled.chains, ProposingChains),
     )
     return replace(
         particles,
@@ -392,17 +442,26 @@ class MovingChains(NamedTuple):
 class Moved(NamedTuple):
     """Chains after P moves each, all their states `[M, P, ...]`, chances of acceptance `[M, P]`."""
 
-    chains: MovingChains
+    chains: MovingChains | ProposingChains
     kept: tuple[FloatArray, FloatArray, AnyArray]
     acceptance: FloatArray
     num_gradients: int
 
 
-def move(rng: np.random.Generator, chains: MovingChains, step: float, num_leapfrog: float, num_moves: int) -> Moved:
+def move(
+    rng: np.random.Generator,
+    chains: MovingChains | ProposingChains,
+    step: float,
+    num_leapfrog: float,
+    num_moves: int,
+) -> Moved:
     """Move every chain `num_moves` times, steps and lengths jittered so that no trajectory closes on itself.
 
-    All randomness is drawn here, so that the result does not depend on the number of threads.
+    All randomness is drawn here, so that the result does not depend on the number of threads. Chains that move by
+    proposals have no steps.
     """
+    if isinstance(chains, ProposingChains):
+        return Moved(*proposals.move(rng, chains, num_moves))
     num_chains, dimension = chains.positions.shape
     shape = (num_chains, num_moves)
     momenta = rng.standard_normal((*shape, dimension))
@@ -437,9 +496,3 @@ def _correlations(before: FloatArray, after: FloatArray) -> FloatArray:
     x, y = before - before.mean(axis=0), after - after.mean(axis=0)
     size = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
     return np.asarray((x * y).sum(axis=0) / np.maximum(size, 1e-300))
-
-
-def coarse(values: FloatArray | float) -> FloatArray:
-    """Return values to two or three digits: enough to tune with, and free of the last bits that differ between runs."""
-    mantissa, exponent = np.frexp(values)
-    return np.asarray(np.ldexp(np.rint(256.0 * mantissa) / 256.0, exponent))

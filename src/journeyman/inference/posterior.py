@@ -4,10 +4,10 @@ All that is kept per sample is theta `[D]` and V* `[S]`. Action values are compu
 of states at a time, so that memory stays bounded however many states there are.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,22 +17,28 @@ from journeyman.errors import InputError
 from journeyman.experts import ExpertModel, known_beta
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.inference.likelihood import (
+    RewardsWhereAsked,
     acted_on,
+    action_values,
     is_soft,
     log_likelihoods,
     log_policies,
     no_parameters,
     policy_slopes,
 )
+from journeyman.inference.target import MAX_EXACT_STATES
 from journeyman.inference.weights import systematic_resample
 from journeyman.mdp import Solution, solve, solve_batch
 from journeyman.mdp.accuracy import Accuracy, accuracy_of
 from journeyman.problem import Problem
 from journeyman.rewards import continuous
 from journeyman.rewards.discrete import weighted_quantile as weighted_quantile
+from journeyman.threads import default_num_threads, run_chunks
 from journeyman.types import BoolArray, FloatArray, IntArray
 
+T = TypeVar("T")
 CHUNK_ENTRIES = 4_000_000  # numbers held at once while going through states
+PART_ENTRIES = 8_000_000  # rewards of the samples that are gone through at once in large worlds
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +115,8 @@ class Posterior:
 
     def log_likelihoods(self) -> FloatArray:
         """Return the log likelihood of the answers under each sample, `[M]`."""
-        return log_likelihoods(self.problem, self.answers, self.rewards, self.acted_values, self.expert_parameters)
+        rewards = self.rewards_where_asked
+        return log_likelihoods(self.problem, self.answers, rewards, self.acted_values, self.expert_parameters)
 
     @property
     def num_samples(self) -> int:
@@ -138,6 +145,66 @@ class Posterior:
     def rewards(self) -> FloatArray:
         """Rewards of the samples, `[M, S]` if they depend on the state only, else `[M, S, A]`."""
         return self.problem.reward_model.reward(self.theta)
+
+    @property
+    def rewards_where_asked(self) -> Any:
+        """The rewards, or in large worlds what gives them for the states that one asks for."""
+        return RewardsWhereAsked(self.problem, self.theta) if self.is_large else self.rewards
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the world is so large that samples are gone through a few at a time: nothing of `[M, S, A]` is made.
+
+        Values are then kept as float32, which costs a relative 6e-8, and are exact to about 1e-6: `value_errors` says
+        how exact, and what follows from them takes that into account.
+        """
+        return self.problem.mdp.num_states > MAX_EXACT_STATES
+
+    def parts(self) -> list["Posterior"]:
+        """Return the samples as posteriors of a few each, whose weights are those here; all in one, unless large."""
+        if not self.is_large:
+            return [self]
+        size = max(1, PART_ENTRIES // self.problem.reward_model.offset.size)
+        return [self._part(slice(first, first + size)) for first in range(0, self.num_samples, size)]
+
+    def _part(self, at: slice) -> "Posterior":
+        return replace(
+            self,
+            theta=self.theta[at],
+            weights=self.weights[at],
+            values=self.values[at],
+            chains=None,
+            sample_stats={},
+            groups=None,
+            expert_parameters=self.expert_parameters[at],
+            expert_values=None if self.expert_values is None else self.expert_values[at],
+        )
+
+    def of_parts(self, part_fn: Callable[["Posterior"], T]) -> list[T]:
+        """Return what a function gives for each of the `parts`, on all cores where there are several."""
+        parts = self.parts()
+        found: list[Any] = [None] * len(parts)
+
+        def work(numbers: range) -> None:
+            for number in numbers:
+                part = parts[number]
+                if self.is_large:  # widened only while it is looked at
+                    part = replace(part, values=part.values.astype(np.float64))
+                found[number] = part_fn(part)
+
+        run_chunks(work, len(parts), 1 if len(parts) == 1 else default_num_threads(), 1)
+        return found
+
+    @cached_property
+    def value_errors(self) -> FloatArray:
+        """`[M]` guaranteed error of the values of each sample, in any state."""
+        return np.concatenate(self.of_parts(lambda part: part.accuracy.values.max(axis=1)))
+
+    def value_errors_at(self, states: IntArray) -> FloatArray:
+        """Return guaranteed errors of values `[M, len(states)]`."""
+        if self.is_large:
+            return np.broadcast_to(self.value_errors[:, None], (self.num_samples, len(states)))
+        return np.asarray(self.accuracy.values[:, states])
 
     def mean(self, quantity: ArrayLike) -> Any:
         """Return the posterior mean of a quantity given per sample, `[M, ...]`."""
@@ -186,13 +253,7 @@ class Posterior:
     def _q_of(self, values: FloatArray, states: ArrayLike | None) -> FloatArray:
         mdp = self.problem.mdp
         chosen = np.arange(mdp.num_states) if states is None else mdp.state_indices(states)
-        rows = (chosen[:, None] * mdp.num_actions + np.arange(mdp.num_actions)).ravel()
-        expected = (mdp.transition_matrix[rows] @ values.T).T.reshape(self.num_samples, chosen.size, mdp.num_actions)
-        model = self.problem.reward_model
-        paying = chosen if model.is_state_only else rows  # rewards of these states only: memory stays bounded
-        flat = (model.features[paying] @ self.theta.T).T + model.offset[paying]
-        rewards = flat.reshape(self.num_samples, chosen.size, -1)
-        return np.where(mdp.available[chosen], rewards + mdp.discount * expected, -np.inf)
+        return action_values(self.problem, chosen, self.theta, values)
 
     def q_chunks(self) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield (states, Q of these states), a chunk of states at a time."""
@@ -276,6 +337,8 @@ class Posterior:
     @property
     def tie_margins(self) -> FloatArray:
         """`[M, S]` how far below the best of its state an action still counts as optimal: the error of a difference."""
+        if self.is_large:
+            return np.broadcast_to(2.0 * self.value_errors[:, None], self.values.shape)
         return 2.0 * self.accuracy.values
 
     def gaps(self, states: IntArray, q: FloatArray) -> FloatArray:

@@ -41,11 +41,13 @@ from journeyman.inference.general import make_target, soft_refusal
 from journeyman.inference.likelihood import expert_values, is_soft, no_parameters
 from journeyman.inference.particles import Moved, Moves, Particles, SMCSettings, Started, move, rejuvenated, settle
 from journeyman.inference.posterior import Posterior, expert_fields
-from journeyman.inference.target import solved_at
+from journeyman.inference.proposals import ProposingChains
+from journeyman.inference.target import MAX_EXACT_STATES, SOLVED_ENTRIES, refined, solved_at
 from journeyman.inference.weights import effective_size, stage_size
 from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
 from journeyman.progress import progress_bar
+from journeyman.resources import check_memory
 from journeyman.rewards import DiscretePrior, has_atoms
 from journeyman.rewards.agreement import check_atoms
 from journeyman.threads import Ahead, resolve_num_threads
@@ -69,6 +71,9 @@ SEARCH_ENTRIES = (
 )
 SEARCH_GROWTH = 1.25  # of the number of answers before another search
 CLEARLY_LESS = 1.0  # log evidence, in nats
+LARGE_ENTRIES = 25_000_000  # values of particles by default, in worlds of more than 20,000 states
+LEAST_PARTICLES = 128
+SMALL_ENTRIES = 1_000_000  # values that need no forecast
 INTERIM_PARTICLES = 200  # so that all that carry no warning are effective when they have moved halfway
 INTERIM_CHAIN_LENGTH = 4  # more ancestors for as many moves: most of these are made before any is kept
 
@@ -124,10 +129,11 @@ def start(problem: Problem, *, seed: int = 0, num_threads: int | None = None, **
     begin = time.perf_counter()
     whole_number(seed, "seed", 0, "Use another one.")
     check_options(settings, [field.name for field in fields(SMCSettings)], "smc")
-    chosen = SMCSettings(**settings)
+    chosen = settings_for(problem, settings)
     reason = refusal(problem)
     if reason is not None:
         raise UnsupportedError(reason)
+    _check_memory(problem, len(problem.prior.weights) if has_atoms(problem.prior) else chosen.num_particles)
     zeros = np.zeros(problem.counts_shape)
     target = None
     if has_atoms(problem.prior):
@@ -144,6 +150,35 @@ def start(problem: Problem, *, seed: int = 0, num_threads: int | None = None, **
         target, problem, chosen, seed, 1, positions, values, policies, zeros, zeros, log_weights, 0.0, moves,
         time.perf_counter() - begin,
     )  # fmt: skip
+
+
+def settings_for(problem: Problem, given: Mapping[str, Any]) -> SMCSettings:
+    """Return settings, with fewer particles in worlds of more than 20,000 states, unless their number is given.
+
+    There are as many as have `LARGE_ENTRIES` values, and at least `LEAST_PARTICLES`; chains are shorter, so that there
+    are as many ancestors.
+    """
+    num_states = problem.mdp.num_states
+    if num_states <= MAX_EXACT_STATES or "num_particles" in given or problem.prior.is_discrete:
+        return SMCSettings(**given)
+    num_particles = max(LEAST_PARTICLES, min(SMCSettings.num_particles, LARGE_ENTRIES // num_states))
+    chain_length = max(2, SMCSettings.chain_length * num_particles // SMCSettings.num_particles)
+    return SMCSettings(**{"num_particles": num_particles, "chain_length": chain_length, **given})
+
+
+def _check_memory(problem: Problem, num_samples: int) -> None:
+    """Refuse samples whose values will not fit into memory: twice, since moves make new ones beside the old."""
+    mdp = problem.mdp
+    per_value = 4 + 1 if mdp.num_states > MAX_EXACT_STATES else 8 + 8  # values and policies
+    groups = problem.expert_space.num_groups if is_soft(problem) else 1
+    solving = 6 * 8 * min(SOLVED_ENTRIES, num_samples * problem.reward_model.offset.size)
+    if num_samples * mdp.num_states < SMALL_ENTRIES:
+        return
+    check_memory(
+        2.5 * per_value * num_samples * mdp.num_states * groups + solving,
+        f"values of {num_samples} particles in {mdp.num_states} states",
+        "Use fewer particles (num_particles), or fewer states: only those that can be reached.",
+    )
 
 
 def _atoms(
@@ -337,6 +372,9 @@ def _tempered(
         log_weights = _log_ratio(particles, change, narrowing)
         if report is not None:
             report(1.0 - remaining)
+    if remaining < 1.0 and particles.moves.is_proposing:
+        values = refined(particles.target, particles.positions, particles.values, num_threads)
+        particles = replace(particles, values=values)
     if report is not None:
         report(1.0)
     return replace(particles, counts=counts, log_weights=log_weights)
@@ -440,7 +478,7 @@ def sized_options(options: Mapping[str, Any], num_independent: float) -> dict[st
     usual = SMCSettings()
     chain_length = whole_number(options.get("chain_length", usual.chain_length), "chain_length", 1)
     needed = int(np.ceil(SPARE_PARTICLES * chain_length * num_independent))
-    return {**options, "num_particles": max(usual.num_particles, needed)}
+    return {**options, "num_particles": needed} if needed > usual.num_particles else dict(options)
 
 
 def longer_options(options: Mapping[str, Any], factor: int) -> dict[str, Any]:
@@ -480,7 +518,7 @@ def from_snapshot(problem: Problem, snapshot: Snapshot, *, seed: int = 0, **sett
     particles = Particles(
         target=None if problem.prior.is_discrete else make_target(problem).with_counts(arrays["moved_counts"]),
         problem=problem,
-        settings=SMCSettings(**settings),
+        settings=settings_for(problem, settings),
         seed=seed,
         moves=Moves(**snapshot.facts["moves"]),
         **{name: snapshot.facts[name] for name in SNAPSHOT_NUMBERS},
@@ -521,6 +559,9 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
         num_moves = sum(part.acceptance.shape[1] for part in parts)
         positions, values = (np.concatenate([part.kept[i] for part in parts], axis=1) for i in (0, 1))
         size = positions.shape[0] * positions.shape[1]
+        if isinstance(chains, ProposingChains):
+            flat = positions.reshape(size, -1), values.reshape(size, -1)
+            values = refined(target, *flat, num_threads).reshape(values.shape)
         num_entries = 2 * (positions.size + values.size)  # of the next one
         moves = particles.moves._replace(
             acceptance=float(np.mean([part.acceptance.mean() for part in parts])),
@@ -528,6 +569,7 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
             num_divergences=int(sum((part.acceptance == 0.0).sum() for part in parts)),
             distinct_ancestors=settled.num_ancestors,
             num_rejuvenations=particles.moves.num_rejuvenations + 1,
+            is_proposing=isinstance(chains, ProposingChains),
         )
         yield Posterior(
             problem=particles.problem,

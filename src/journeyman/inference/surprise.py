@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from journeyman.inference.likelihood import log_policies, no_parameters
+from journeyman.inference.likelihood import action_values, log_policies, no_parameters
 from journeyman.inference.weights import spread_draws
 from journeyman.problem import Problem
 from journeyman.types import AnyArray, FloatArray
@@ -103,9 +103,9 @@ def surprise_of(
     chosen = spread_draws(weights, NUM_DRAWS)
     parts = []
     for group in np.unique(groups).tolist():
-        own = values[chosen].reshape(len(chosen), -1, problem.mdp.num_states)
+        own = values.reshape(len(values), -1, problem.mdp.num_states)
         acted_on = own[:, min(group, own.shape[1] - 1)]
-        q = _action_values(problem, states[groups == group], theta[chosen], acted_on)
+        q = action_values(problem, states[groups == group], theta, acted_on)[chosen]
         parts.append(np.maximum(log_policies(problem, q, parameters[chosen], group), -LARGEST_LOG))
     log_policy = np.concatenate(parts, axis=1)
     answers, available = by_group[groups, states].astype(np.float64), problem.mdp.available[states]
@@ -114,16 +114,6 @@ def surprise_of(
         z=float(np.median(standardised(log_policy, answers))),
         log_gain=float(np.median(log_gains(log_policy, answers, available))),
     )
-
-
-def _action_values(problem: Problem, states: AnyArray, theta: FloatArray, values: FloatArray) -> FloatArray:
-    """Return action values `[M, K, A]` in K states."""
-    mdp, model = problem.mdp, problem.reward_model
-    rows = (states[:, None] * mdp.num_actions + np.arange(mdp.num_actions)).ravel()
-    expected = (mdp.transition_matrix[rows] @ values.T).T.reshape(len(values), states.size, mdp.num_actions)
-    rewards = model.reward(theta)
-    paid = rewards[:, states, None] if rewards.ndim == 2 else rewards[:, states]
-    return np.where(mdp.available[states], paid + mdp.discount * expected, -np.inf)
 
 
 def standardised(log_policy: FloatArray, answers: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ and adjoint come from sweeps over sparse rows, warm from the last point. They ag
 of the values (a test holds them to it).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -22,7 +22,8 @@ from journeyman.inference import kernels
 from journeyman.inference.kernels import Data, Model, Work
 from journeyman.inference.likelihood import expert_values, is_soft
 from journeyman.mdp import solve_batch
-from journeyman.mdp.ordering import SparseRows, shared_rows
+from journeyman.mdp.model import FiniteMDP
+from journeyman.mdp.ordering import SparseRows, band_order, shared_rows
 from journeyman.problem import Problem
 from journeyman.rewards import AffineMap, continuous
 from journeyman.rewards.agreement import trusted_affine_map
@@ -30,7 +31,12 @@ from journeyman.threads import resolve_num_threads, run_chunks
 from journeyman.types import AnyArray, FloatArray, IntArray
 
 ENGINES = ("auto", "dense", "sparse")
+MAX_EXACT_STATES = 20_000  # above, values are solved within LARGE_TOLERANCE and kept as float32
+LARGE_TOLERANCE = 1e-6  # relative to the largest value: also of moves, whose likelihoods need no more
+WORK_OF_SWEEPS = 6000.0  # multiplications of an elimination that take as long as the sweeps of one step ahead
+SOLVED_ENTRIES = 64_000_000  # numbers of the rewards that are solved at once
 MAX_DENSE_STATES = 1000  # a gradient crosses over near 1400, but each chain also starts with an inversion
+NARROW_ROWS = 8  # values kept as float32 that are widened at once
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -94,6 +100,11 @@ class Target:
     def dimension(self) -> int:
         """Number of coordinates of a point: D of the reward, and those of the expert."""
         return self.problem.num_unknowns
+
+    @property
+    def precision(self) -> float:
+        """That of the prior of points."""
+        return float(self.model.precision)
 
     @cached_property
     def gradient_fn(self) -> kernels.GradientFunction:
@@ -181,9 +192,10 @@ class Target:
 
     def log_likelihood(self, positions: FloatArray, values: FloatArray) -> FloatArray:
         """Return the log likelihood `[N]` at points `[N, D]` whose optimal values `[N, S]` are known: no solving."""
-        out = np.empty(len(positions))
-        positions, values = np.ascontiguousarray(positions), np.ascontiguousarray(values)  # compiled for these only
-        kernels.log_likelihoods(self.model, self.data, self.new_work(), positions, values, out)
+        out, work, positions = np.empty(len(positions)), self.new_work(), np.ascontiguousarray(positions)
+        for at in whole_parts(values):
+            exact = np.ascontiguousarray(values[at], dtype=np.float64)  # compiled for these only
+            kernels.log_likelihoods(self.model, self.data, work, positions[at], exact, out[at])
         return out
 
     def parameters(self, z: ArrayLike) -> FloatArray:
@@ -242,27 +254,83 @@ class Target:
         return KeptMoves(kept, acceptance, int(counted.sum()))
 
 
+def whole_parts(values: AnyArray) -> Iterator[slice]:
+    """Yield the rows of values `[N, S]` for kernels that take float64: all at once, or a few that are to be widened."""
+    size = max(1, len(values)) if values.dtype == np.float64 else NARROW_ROWS
+    for first in range(0, len(values), size):
+        yield slice(first, first + size)
+
+
 def log_normaliser(dimension: int, precision: float) -> float:
     """Return log N(0; 0, I / precision) in that many dimensions."""
     constant = -0.5 * dimension * LOG_2PI
     return constant if precision == 1.0 else constant + 0.5 * dimension * float(np.log(precision))
 
 
-def solved_at(target: Any, positions: FloatArray, num_threads: int | None) -> tuple[FloatArray, IntArray]:
+def solved_at(
+    target: Any, positions: FloatArray, num_threads: int | None, start: FloatArray | None = None
+) -> tuple[FloatArray, AnyArray]:
     """Return the values that the expert acts on at points `[N, D + E]`, and optimal policies.
 
     Values are `[N, S]`, but soft ones `[N, G * S]`, those of each annotator one after the other; policies are then
-    zeros of that shape, since nothing needs them.
+    zeros of that shape, since nothing needs them. `start` `[N, S]` are values of nearby points. In large worlds values
+    are exact to a relative 1e-6, kept as float32, and policies in as few bytes as they need.
     """
     problem, space = target.problem, target.problem.expert_space
+    if problem.mdp.num_states > MAX_EXACT_STATES and not is_soft(problem):
+        return _solved_by_parts(target, positions, num_threads, start)
     rewards = problem.reward_model.reward(target.parameters(positions))
     if not is_soft(problem):
-        solution = solve_batch(problem.mdp, rewards, num_threads=num_threads)
+        options = {} if start is None else _warm_options(problem.mdp)
+        solution = solve_batch(problem.mdp, rewards, initial_values=start, num_threads=num_threads, **options)
         return solution.values, solution.policy
     parameters = space.natural(problem.split(positions)[1])
     values = expert_values(problem, rewards, parameters, num_threads=num_threads)
     flat = values.reshape(len(values), -1)
     return flat, np.zeros(flat.shape, dtype=np.int64)
+
+
+def _warm_options(mdp: FiniteMDP) -> dict[str, Any]:
+    """Return how to solve from nearby values, for moves: eliminations, or sweeps to as many digits as these need."""
+    if band_order(mdp).work <= WORK_OF_SWEEPS / (1.0 - mdp.discount):
+        return {}
+    return {"method": "sweeps", "tol": LARGE_TOLERANCE}
+
+
+def refined(target: Any, positions: FloatArray, values: FloatArray, num_threads: int | None) -> FloatArray:
+    """Return values `[N, S]` that moves found, as exact as those of any other solve; large worlds keep what they have.
+
+    Points that occur more than once are solved once.
+    """
+    problem = target.problem
+    mdp = problem.mdp
+    if mdp.num_states > MAX_EXACT_STATES or not _warm_options(mdp):
+        return values
+    _, first, index = np.unique(positions, axis=0, return_index=True, return_inverse=True)
+    rewards = problem.reward_model.reward(target.parameters(positions[first]))
+    solution = solve_batch(mdp, rewards, initial_values=values[first], method="sweeps", num_threads=num_threads)
+    return solution.values[index.ravel()]
+
+
+def _solved_by_parts(
+    target: Any, positions: FloatArray, num_threads: int | None, start: FloatArray | None
+) -> tuple[AnyArray, AnyArray]:
+    """Solve a few points at a time: what is held beside the results does not grow with their number."""
+    problem = target.problem
+    mdp, model = problem.mdp, problem.reward_model
+    shape = (len(positions), mdp.num_states)
+    values = np.empty(shape, dtype=np.float32)
+    policies = np.empty(shape, dtype=np.min_scalar_type(mdp.num_actions - 1))
+    theta = target.parameters(positions)
+    size = max(1, SOLVED_ENTRIES // model.offset.size)
+    for first in range(0, len(positions), size):
+        at = slice(first, first + size)
+        solution = solve_batch(
+            mdp, model.reward(theta[at]), tol=LARGE_TOLERANCE, num_threads=num_threads,
+            initial_values=None if start is None else start[at].astype(np.float64),
+        )  # fmt: skip
+        values[at], policies[at] = solution.values, solution.policy
+    return values, policies
 
 
 def known_map(problem: Problem) -> AffineMap:

@@ -74,3 +74,9 @@ def widest_direction(positions: FloatArray, weights: FloatArray, scales: FloatAr
         variance = float(np.linalg.norm(direction))
         direction /= max(variance, 1e-300)
     return direction, variance
+
+
+def coarse(values: FloatArray | float) -> FloatArray:
+    """Return values to two or three digits: enough to tune with, and free of the last bits that differ between runs."""
+    mantissa, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.rint(256.0 * mantissa) / 256.0, exponent))

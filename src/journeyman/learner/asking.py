@@ -133,6 +133,7 @@ def _options(settings: LearnerSettings, event_number: int, num_threads: int | No
         "seed": settings.stream_seed(ASK, event_number),
         "num_histories": settings.num_histories,
         "num_threads": num_threads,
+        "candidates": settings.candidates,
         **settings.acquisition_options,
     }
 

@@ -90,6 +90,7 @@ class ActiveLearner(LedgerView):
         num_threads: int | None = None,
         max_seconds: float | None = None,
         is_checked: bool = True,
+        candidates: Any = None,
     ) -> None:
         settings = LearnerSettings.for_problem(
             problem,
@@ -112,6 +113,7 @@ class ActiveLearner(LedgerView):
             costs=costs,
             step_cost=step_cost,
             seed=seed,
+            candidates=candidates,
         )
         self._begin(problem, settings, num_threads, max_seconds, is_checked)
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from journeyman.acquisition import ACQUISITIONS, default_acquisition
+from journeyman.acquisition.candidates import checked_candidates
 from journeyman.acquisition.registry import check_acquisition_options
 from journeyman.acquisition.scoring import check_kind, checked_costs, checked_step_cost
 from journeyman.apprentice import APPRENTICES
@@ -77,6 +78,8 @@ class LearnerSettings:
         that is worth more per cost.
     seed
         Of everything random.
+    candidates
+        Which states are rated when a question is chosen, as in `score`: None, a list, a number, or "occupancy:1000".
     """
 
     acquisition: str = ""
@@ -98,6 +101,7 @@ class LearnerSettings:
     costs: tuple[float, ...] | None = None
     step_cost: float = 0.0
     seed: int = 0
+    candidates: Any = None
 
     @classmethod
     def for_problem(cls, problem: Problem, **given: Any) -> "LearnerSettings":
@@ -123,6 +127,7 @@ class LearnerSettings:
             "max_samples": whole_number(self.max_samples, "max_samples", 0, "16000 are usual, 0 draws none."),
             "confirmation_factor": whole_number(self.confirmation_factor, "confirmation_factor", 1),
             "seed": whole_number(self.seed, "seed", 0),
+            "candidates": checked_candidates(self.candidates),
         }
         default_acquisition(self.goal)
         for name in ("acquisition_options", "inference_options", "goal_options"):
@@ -250,6 +255,8 @@ class LearnerSettings:
         """Return the settings as plain data."""
         record = {name: getattr(self, name) for name in self.__dataclass_fields__}
         costs = None if self.costs is None else list(self.costs)
+        if self.candidates is None:  # the usual: records are as they were before there were any
+            del record["candidates"]
         return record | {"epsilon": epsilon_record(self.epsilon), "costs": costs}
 
     @classmethod

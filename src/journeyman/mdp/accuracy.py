@@ -25,6 +25,7 @@ from journeyman.mdp.validation import ROUNDING
 from journeyman.types import BoolArray, FloatArray
 
 MAX_ENTRIES = 4_000_000  # numbers held at once
+MAX_SHARPENED_STATES = 20_000  # above, the constant bound has to do: to sharpen it takes as long as to solve
 WORTH_SHARPENING = 1e-10  # of the usual size of values: a constant bound below it needs not be made smaller
 
 
@@ -73,7 +74,7 @@ def _bounds(mdp: FiniteMDP, rewards: FloatArray, values: FloatArray, errors: Flo
     widest = local.max(axis=1) / (1.0 - contraction)
     bounds = np.repeat(widest[:, None], mdp.num_states, axis=1)
     uneven = np.flatnonzero(widest > WORTH_SHARPENING * np.median(own, axis=1))
-    if uneven.size:
+    if uneven.size and mdp.num_states <= MAX_SHARPENED_STATES:
         may_be_optimal = q[uneven] >= best[uneven, :, None] - 2.0 * widest[uneven, None, None]
         rounding = np.where(may_be_optimal, scale * sizes[uneven] + errors[uneven], 0.0)
         local[uneven] = residual[uneven] + rounding.max(axis=2)

@@ -19,7 +19,7 @@ from journeyman.inference import kernels as known_kernels
 from journeyman.inference.expert import kernels
 from journeyman.inference.expert.kernels import ExpertData, ExpertModel, ExpertWork
 from journeyman.inference.likelihood import is_soft
-from journeyman.inference.target import Target, data_of, known_map, model_of
+from journeyman.inference.target import Target, data_of, known_map, model_of, whole_parts
 from journeyman.mdp.elimination import Elimination, elimination_of
 from journeyman.problem import Problem
 from journeyman.types import FloatArray
@@ -93,9 +93,10 @@ class ExpertTarget(Target):
 
     def log_likelihood(self, positions: FloatArray, values: FloatArray) -> FloatArray:
         """Return the log likelihood `[N]` at points `[N, D + E]` whose values are known: no solving."""
-        out = np.empty(len(positions))
-        positions, values = np.ascontiguousarray(positions), np.ascontiguousarray(values)
-        kernels.expert_log_likelihoods(self.model, self.data, self.new_work(), positions, values, out)
+        out, work, positions = np.empty(len(positions)), self.new_work(), np.ascontiguousarray(positions)
+        for at in whole_parts(values):
+            exact = np.ascontiguousarray(values[at], dtype=np.float64)
+            kernels.expert_log_likelihoods(self.model, self.data, work, positions[at], exact, out[at])
         return out
 
 

@@ -1,0 +1,209 @@
+"""Moves without gradients: independent proposals from a mixture fitted to the particles, all solved at once.
+
+With few parameters a gradient is a luxury. A trajectory takes dozens of them, each an adjoint solve of its own, one
+after the other. A proposal takes one solve, and those of all chains are solved side by side (`solve_batch`), from the
+values of the particles near them.
+
+*The mixture.* One kernel for each particle, by its weight: Student's t with 5 degrees of freedom, whose scale is h
+times the root of the particles' covariance C, around mean + sqrt(1 - h^2) (particle - mean), so that the mixture has
+about the mean and covariance of the particles, and takes their shape where that is not an ellipse (h by Silverman's
+rule, a little wider; tails wider than those of the posterior). A chain at z takes a draw z' of the mixture q with
+chance
+
+    min(1, p(z') q(z) / (p(z) q(z'))),
+
+so that the posterior p is invariant, whatever q is. A bad q costs acceptance, nothing else.
+
+*Halves.* A chain that starts at a particle around which q has a kernel would find q too high there and leave too
+easily: what it then keeps would be draws of q rather than of p. So particles are parted into two halves, by their
+ancestors, and a chain that starts in one is moved by the mixture of the other.
+
+Where too few proposals are accepted (many parameters, very uneven shapes) the caller moves by gradients instead.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from journeyman.inference.likelihood import is_soft
+from journeyman.inference.target import solved_at
+from journeyman.inference.weights import coarse
+from journeyman.problem import Problem
+from journeyman.threads import one_thread
+from journeyman.types import AnyArray, FloatArray, IntArray
+
+MIN_STATES = 64  # below, gradients take microseconds
+MAX_PARAMETERS = 16  # above, too few proposals are accepted
+STATES_PER_PARAMETER = 4  # at least: rewards of single states are not what a mixture can follow
+MIN_ACCEPTANCE = 0.15  # of proposals: below it gradients are worth their price
+DEGREES = 5.0  # of freedom of Student's t
+WIDER = 1.3  # than by Silverman's rule
+WIDEST = 0.9
+RIDGE = 1e-6  # of a covariance, relative to its diagonal
+CHUNK_ENTRIES = 4_000_000  # distances held at once
+
+
+class Mixture(NamedTuple):
+    """A density that resembles the posterior: kernels around `centres` `[n, D]` with chances `[n]`.
+
+    root `[D, D]` is the scale of a kernel, inverse its inverse; particles `[n]` are the numbers of those that the
+    kernels belong to.
+    """
+
+    centres: FloatArray
+    chances: FloatArray
+    root: FloatArray
+    inverse: FloatArray
+    particles: IntArray
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[FloatArray, IntArray]:
+        """Return draws `[size, D]`, and the particle that each is drawn around."""
+        chosen = rng.choice(len(self.chances), size=size, p=self.chances)
+        normals = rng.standard_normal((size, self.centres.shape[1])) @ self.root.T
+        spread = np.sqrt(DEGREES / rng.chisquare(DEGREES, size))
+        return self.centres[chosen] + spread[:, None] * normals, self.particles[chosen]
+
+    def log_density(self, z: FloatArray) -> FloatArray:
+        """Return the log density `[M]` at points `[M, D]`, up to a constant."""
+        power = -0.5 * (DEGREES + z.shape[1])
+        centres, with_chance = self.centres @ self.inverse.T, self.chances > 0.0
+        centres, log_chances = centres[with_chance], np.log(self.chances[with_chance])
+        sizes, out = (centres**2).sum(axis=1), np.empty(len(z))
+        step = max(1, CHUNK_ENTRIES // len(centres))
+        for first in range(0, len(z), step):
+            at = slice(first, first + step)
+            whitened = z[at] @ self.inverse.T
+            squares = (whitened**2).sum(axis=1)[:, None] + sizes - 2.0 * whitened @ centres.T
+            out[at] = logsumexp(power * np.log1p(np.maximum(squares, 0.0) / DEGREES) + log_chances, axis=1)
+        return out
+
+
+class ProposingChains(NamedTuple):
+    """Where M chains stand: positions `[M, D]`, values and policies `[M, S]`, log p and log q `[M]` there.
+
+    mixtures: of the two halves; sides `[M]`: which of them moves a chain; near: values `[N, S]` of the particles that
+    kernels belong to.
+    """
+
+    target: Any
+    mixtures: tuple[Mixture, Mixture]
+    sides: IntArray
+    near: FloatArray
+    num_threads: int
+    positions: FloatArray
+    values: FloatArray
+    policies: AnyArray
+    log_density: FloatArray
+    log_mixture: FloatArray
+
+
+class Proposed(NamedTuple):
+    """Chains after P moves each, all their states `[M, P, ...]`, chances of acceptance `[M, P]`, and solves."""
+
+    chains: ProposingChains
+    kept: tuple[FloatArray, FloatArray, AnyArray]
+    acceptance: FloatArray
+    num_solves: int
+
+
+def is_worth_it(problem: Problem, dimension: int) -> bool:
+    """Return whether moves without gradients are quicker, as measured (see docs/scale.md)."""
+    num_states = problem.mdp.num_states
+    return (
+        num_states >= MIN_STATES
+        and dimension <= MAX_PARAMETERS
+        and STATES_PER_PARAMETER * problem.reward_model.num_parameters <= num_states
+        and not is_soft(problem)
+    )
+
+
+def halves_of(num_particles: int, chain_length: int) -> IntArray:
+    """Return the half, 0 or 1, of each particle: those of one ancestor stand together, and are in the same."""
+    return (np.arange(num_particles) // chain_length) % 2
+
+
+def fitted(positions: FloatArray, weights: FloatArray, chosen: IntArray) -> Mixture:
+    """Fit a mixture to some of the weighted particles `[N, D]`, by number."""
+    points, own = positions[chosen], weights[chosen]
+    own = own / own.sum() if own.sum() > 0.0 else np.full(len(own), 1.0 / len(own))
+    dimension = points.shape[1]
+    with one_thread():  # linear algebra rounds differently on several
+        mean = coarse(own @ points)
+        deviations = points - mean
+        covariance: FloatArray = (deviations * own[:, None]).T @ deviations
+        covariance[np.diag_indices_from(covariance)] *= 1.0 + RIDGE
+        covariance[np.diag_indices_from(covariance)] += 1e-12
+        size = 1.0 / float((own**2).sum())
+        width = float(coarse(min(WIDEST, WIDER * (4.0 / ((dimension + 2.0) * size)) ** (1.0 / (dimension + 4.0)))))
+        root = coarse(np.asarray(width * np.linalg.cholesky(covariance), dtype=np.float64))
+        inverse = np.asarray(np.linalg.inv(root), dtype=np.float64)
+        return Mixture(mean + np.sqrt(1.0 - width**2) * deviations, own, root, inverse, chosen)
+
+
+def started(
+    target: Any,
+    positions: FloatArray,
+    values: FloatArray,
+    policies: AnyArray,
+    weights: FloatArray,
+    halves: IntArray,
+    ancestors: IntArray,
+    num_threads: int,
+) -> ProposingChains:
+    """Return chains that start from some of the weighted particles `[N, D]`: their numbers are `ancestors` `[M]`."""
+    mixtures = (
+        fitted(positions, weights, np.flatnonzero(halves == 1)),
+        fitted(positions, weights, np.flatnonzero(halves == 0)),
+    )
+    sides, start = halves[ancestors], positions[ancestors]
+    chains = ProposingChains(
+        target, mixtures, sides, values, num_threads, start, values[ancestors], policies[ancestors],
+        _log_density(target, start, values[ancestors]), np.empty(len(ancestors)),
+    )  # fmt: skip
+    return chains._replace(log_mixture=_log_mixture(chains, start))
+
+
+def _log_mixture(chains: ProposingChains, z: FloatArray) -> FloatArray:
+    out = np.empty(len(z))
+    with one_thread():
+        for side, mixture in enumerate(chains.mixtures):
+            out[chains.sides == side] = mixture.log_density(z[chains.sides == side])
+    return out
+
+
+def _log_density(target: Any, positions: FloatArray, values: FloatArray) -> FloatArray:
+    found = target.log_likelihood(positions, values) - 0.5 * target.precision * (positions**2).sum(axis=1)
+    return np.where(np.isnan(found), -np.inf, found)
+
+
+def move(rng: np.random.Generator, chains: ProposingChains, num_moves: int) -> Proposed:
+    """Move every chain `num_moves` times; all that is random is drawn here, whatever the number of threads."""
+    num_chains = len(chains.positions)
+    positions, values, policies = chains.positions.copy(), chains.values.copy(), chains.policies.copy()
+    log_density, log_mixture = chains.log_density.copy(), chains.log_mixture.copy()
+    kept = tuple(
+        np.empty((num_chains, num_moves, array.shape[1]), dtype=array.dtype) for array in (positions, values, policies)
+    )
+    acceptance = np.empty((num_chains, num_moves))
+    for m in range(num_moves):
+        proposed, near = np.empty_like(positions), np.empty(num_chains, dtype=np.int64)
+        for side, mixture in enumerate(chains.mixtures):
+            own = chains.sides == side
+            proposed[own], near[own] = mixture.draw(rng, int(own.sum()))
+        uniforms = rng.random(num_chains)
+        found, best = solved_at(chains.target, proposed, chains.num_threads, chains.near[near])
+        exact, proposed_mixture = _log_density(chains.target, proposed, found), _log_mixture(chains, proposed)
+        with np.errstate(invalid="ignore"):
+            ratio = exact - log_density + log_mixture - proposed_mixture
+        acceptance[:, m] = np.exp(np.minimum(0.0, np.where(np.isnan(ratio), -np.inf, ratio)))
+        taken = uniforms < acceptance[:, m]
+        now = (positions, values, policies, log_density, log_mixture)
+        for array, new in zip(now, (proposed, found, best, exact, proposed_mixture), strict=True):
+            array[taken] = new[taken]
+        for array, state in zip(kept, now[:3], strict=True):
+            array[:, m] = state
+    after = chains._replace(
+        positions=positions, values=values, policies=policies, log_density=log_density, log_mixture=log_mixture
+    )
+    return Proposed(after, kept, acceptance, num_chains * num_moves)  # type: ignore[arg-type]
