@@ -9,9 +9,9 @@ of their rewards is s s' k(d):
     matern12              exp(-d)                                      continuous, rough
 
 Distances are Euclidean, between positions or between features. On a graph, k of the distance in steps would not be
-positive definite: on a ring of four states the squared exponential of length scale 1 has a negative eigenvalue. There the same
-kernels are functions of the Laplacian D - W of the graph in which two states are joined if one leads to the other in
-one step (Kondor and Lafferty 2002; Borovitskiy et al. 2021), with eigenvalues x:
+positive definite: on a ring of four states the squared exponential of length scale 1 has a negative eigenvalue. There
+the same kernels are functions of the Laplacian D - W of the graph in which two states are joined if one leads to the
+other in one step (Kondor and Lafferty 2002; Borovitskiy et al. 2021), with eigenvalues x:
 
     squared_exponential   exp(-l^2 x / 2)
     matern                (1 + l^2 x / (2 nu))^-(nu + 1)
