@@ -15,6 +15,7 @@ LAYERS = [
     "wording",
     "registry",
     "extras",
+    "resources",
     "threads",
     "once",
     "progress",

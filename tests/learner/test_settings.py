@@ -91,7 +91,7 @@ def test_settings_of_a_newer_version_are_refused():
 @pytest.mark.parametrize("delta", [0.2, 0.1, 0.05, 0.01])
 def test_half_of_the_particles_can_show_delta(delta):
     settings = LearnerSettings(delta=delta)
-    num_particles = settings.sized_options["num_particles"]
+    num_particles = settings.sized_options.get("num_particles", SMCSettings().num_particles)
     ancestors = num_particles / SMCSettings().chain_length / 2
     assert 1.0 - (1.0 - settings.confidence) ** (1.0 / ancestors) <= delta  # the bound after no failure at all
     assert num_particles >= 1000

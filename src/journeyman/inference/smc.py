@@ -71,8 +71,9 @@ SEARCH_ENTRIES = (
 )
 SEARCH_GROWTH = 1.25  # of the number of answers before another search
 CLEARLY_LESS = 1.0  # log evidence, in nats
-LARGE_ENTRIES = 25_000_000  # values of particles by default, in worlds of more than 20,000 states
+LARGE_ENTRIES = 10_000_000  # values of particles by default, in worlds of more than 20,000 states
 LEAST_PARTICLES = 128
+LARGE_CHAIN_LENGTH = 4  # of as few particles: else there would be too few ancestors
 SMALL_ENTRIES = 1_000_000  # values that need no forecast
 INTERIM_PARTICLES = 200  # so that all that carry no warning are effective when they have moved halfway
 INTERIM_CHAIN_LENGTH = 4  # more ancestors for as many moves: most of these are made before any is kept
@@ -162,7 +163,7 @@ def settings_for(problem: Problem, given: Mapping[str, Any]) -> SMCSettings:
     if num_states <= MAX_EXACT_STATES or "num_particles" in given or problem.prior.is_discrete:
         return SMCSettings(**given)
     num_particles = max(LEAST_PARTICLES, min(SMCSettings.num_particles, LARGE_ENTRIES // num_states))
-    chain_length = max(2, SMCSettings.chain_length * num_particles // SMCSettings.num_particles)
+    chain_length = SMCSettings.chain_length if num_particles >= SMCSettings.num_particles else LARGE_CHAIN_LENGTH
     return SMCSettings(**{"num_particles": num_particles, "chain_length": chain_length, **given})
 
 
