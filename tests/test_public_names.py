@@ -36,6 +36,7 @@ PUBLIC_NAMES = [
     "estimate_dynamics",
     "evaluate_policy",
     "infer",
+    "kernel_rewards",
     "make_world",
     "occupancy",
     "score",

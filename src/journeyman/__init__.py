@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         PerState as PerState,
         PerStateAction as PerStateAction,
         Uniform as Uniform,
+        kernel_rewards as kernel_rewards,
     )
     from journeyman.study import Study as Study
     from journeyman.worlds import (
@@ -92,6 +93,7 @@ _MODULE_OF = {
     "PerState": "journeyman.rewards",
     "PerStateAction": "journeyman.rewards",
     "Uniform": "journeyman.rewards",
+    "kernel_rewards": "journeyman.rewards",
     "Study": "journeyman.study",
     "WORLDS": "journeyman.worlds",
     "World": "journeyman.worlds",

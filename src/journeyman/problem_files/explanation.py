@@ -19,6 +19,8 @@ from journeyman.problem_files.implications import (
     implication_warnings,
     implications_of,
 )
+from journeyman.rewards import KernelPrior, KernelRewards
+from journeyman.rewards.kernel_prior import neighbour_correlation
 from journeyman.types import FloatArray
 from journeyman.wording import counted, listed, percent
 
@@ -28,10 +30,12 @@ MODEL_WORDS = {
     "per_state": "one unknown number per state",
     "per_state_action": "one unknown number per state and action",
     "features": "known features times unknown numbers",
+    "kernel": "one unknown number per state, all of which follow from those of some",
 }
 MAX_NAMED = 5  # states
 MAX_LOOKED_AT, LIKENESS = 100, 0.8  # labels that may be misspelt
 MANY_ACTIONS, FEW_ACTIONS = 20, 6  # in all, and where most are
+ALONE, ALL_ALIKE = 0.2, 0.9999  # correlations between neighbours that a kernel is hardly meant to have
 NEARLY_SURE, NEARLY_RANDOM = 0.995, 0.1  # of the way from chance to certainty
 
 
@@ -214,7 +218,7 @@ def _warnings(
             f"There are {problem.mdp.num_actions} actions, but at most {most} in a state. That works, and costs time "
             "and memory: if places have directions in common, give actions labels such as left, right and back."
         )
-    return tuple(found)
+    return (*found, *_kernel_doubts(problem))
 
 
 def _misspelt(problem: Problem) -> list[str]:
@@ -269,7 +273,36 @@ def explanation_lines(explanation: Explanation) -> list[tuple[str, str]]:
         *_memory_lines(problem),
         ("Discount", f"{mdp.discount:g}: the future counts for about {horizon:.3g} steps"),
     ]
-    return [*lines, *implication_lines(explanation.prior), ("Expert", _expert(explanation))]
+    kernel = [("Kernel", _kernel_words(problem))] if isinstance(problem.prior, KernelPrior) else []
+    return [*lines, *kernel, *implication_lines(explanation.prior), ("Expert", _expert(explanation))]
+
+
+def _kernel_words(problem: Problem) -> str:
+    alike, words = _correlation(problem), problem.prior.describe().removeprefix("normal, ")
+    if alike is None:
+        return words
+    return f"{words}. States that are one step apart have rewards with a correlation of {alike:.2g} (median)"
+
+
+def _correlation(problem: Problem) -> float | None:
+    assert isinstance(problem.prior, KernelPrior)
+    return neighbour_correlation(problem.mdp, KernelRewards(problem.reward_model, problem.prior))
+
+
+def _kernel_doubts(problem: Problem) -> list[str]:
+    """Say where a length scale is so short or so long that a kernel is hardly meant."""
+    alike = _correlation(problem) if isinstance(problem.prior, KernelPrior) else None
+    if alike is not None and alike < ALONE:
+        return [
+            f"The kernel hardly joins states: those one step apart have a correlation of {alike:.2g} (median), so that "
+            "an answer says little about its neighbours. Use a longer length_scale."
+        ]
+    if alike is not None and alike > ALL_ALIKE:
+        return [
+            f"The kernel makes neighbours nearly equal: states one step apart have a correlation of {alike:.6f}. Is "
+            "length_scale in the units of what the kernel is over? Use a shorter one."
+        ]
+    return []
 
 
 def _memory_record(problem: Problem) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from journeyman.experts.models import BOLTZMANN_KEYS
 from journeyman.problem import Problem
 from journeyman.problem_files.dynamics import dynamics_of, state_mask
 from journeyman.problem_files.memory import with_memory_of
-from journeyman.problem_files.rewards import prior_of, reward_model_of
+from journeyman.problem_files.rewards import rewards_of
 from journeyman.problem_files.tables import ROOT, TomlFile, TomlTable, read_toml
 from journeyman.registry import OUTSIDE
 
@@ -40,8 +40,7 @@ def problem_of(file: TomlFile) -> Problem:
         if name != "expert":
             file.table(name).check_keys(keys)
     mdp = dynamics_of(file)
-    model = reward_model_of(file.table("reward"), mdp)
-    prior = prior_of(file.table("prior"), model, mdp)
+    model, prior = rewards_of(file.table("reward"), file.table("prior"), mdp)
     expert, states = file.table("expert"), file.table("states")
     model_of_expert = _expert(expert)
     queryable = None

@@ -13,6 +13,7 @@ from journeyman.registry import OUTSIDE
 from journeyman.rewards import (
     PRIORS,
     Discrete,
+    KernelRewards,
     LinearFeatures,
     MultivariateNormal,
     Normal,
@@ -21,7 +22,9 @@ from journeyman.rewards import (
     Prior,
     RewardModel,
     Uniform,
+    kernel_rewards,
 )
+from journeyman.rewards.kernel_prior import OVER, positions_of
 from journeyman.types import FloatArray
 
 REWARD_KEYS = ("model", "features")
@@ -29,12 +32,21 @@ PRIOR_KEYS = {
     "normal": ("kind", "mean", "std"),
     "uniform": ("kind", "low", "high"),
     "multivariate_normal": ("kind", "mean", "covariance", "std", "length_scale"),
+    "kernel": ("kind", "mean", "std", "kernel", "length_scale", "over", "share", "rank", "nugget"),
     "discrete": ("kind", "atoms", "probabilities"),
 }
 JITTER = 1e-6  # part of the variance that is added to the diagonal, so that a smooth kernel stays invertible
 PLAIN = "plain"  # the kind of cells of which nothing is said
 OTHERS = "others"  # in a table by name: all that it does not name
 MODELS = ("per_state", "per_state_action", "features")
+
+
+def rewards_of(reward: TomlTable, prior: TomlTable, mdp: FiniteMDP) -> tuple[RewardModel, Prior]:
+    """Return reward model and prior; a kernel makes both, since it says which rewards follow from which."""
+    model = reward_model_of(reward, mdp)
+    if prior.data.get("kind") == "kernel":
+        return _smooth(prior, model, mdp)
+    return model, prior_of(prior, model, mdp)
 
 
 def reward_model_of(table: TomlTable, mdp: FiniteMDP) -> RewardModel:
@@ -266,13 +278,61 @@ def _correlated(table: TomlTable, model: RewardModel, mdp: FiniteMDP) -> Prior:
         return MultivariateNormal(_spread(mean, model), _kernel(std, scale, model, mdp))
 
 
+def _smooth(table: TomlTable, model: RewardModel, mdp: FiniteMDP) -> KernelRewards:
+    """Return the rewards of states under a kernel over positions, graph, or a table of features."""
+    table.check_keys(PRIOR_KEYS["kernel"])
+    if model.kind != "per_state":
+        raise InputError(
+            f'kind = "kernel" must come with model = "per_state", got model = {model.kind!r} at {table.place("kind")}. '
+            "Change one of them."
+        )
+    mean, std = _per_parameter(table, "mean", model, mdp, 0.0), _per_parameter(table, "std", model, mdp)
+    scale = table.require("length_scale", "length_scale = 3.0, in cells of the grid, or steps of the graph")
+    with table.blamed("length_scale"):
+        scale = _numbers(scale, "length_scale")
+    given = {name: table.data[name] for name in ("kernel", "share", "rank", "nugget") if name in table}
+    over = table.data.get("over", OVER[0])
+    if isinstance(over, str) and over not in OVER and Path(over).suffix:
+        path = table.existing_file("over", 'over = "features.csv"')
+        with table.blamed("over"):
+            over = _alike(path, mdp)
+    try:
+        return kernel_rewards(mdp, length_scale=scale, std=std, mean=mean, over=over, **given)
+    except InputError as error:
+        said = str(error).partition(" must ")[0].split()
+        with table.blamed(next((key for key in ("over", *PRIOR_KEYS["kernel"]) if key in said), None)):
+            raise
+
+
+def _alike(path: Path, mdp: FiniteMDP) -> FloatArray:
+    """Return the features `[S, F]` of a table with a column state and one per feature, for every state once."""
+    table = read_columns(path, "a table of features")
+    names = [name for name in table.names if name != "state"]
+    if "state" not in table or not names:
+        raise InputError(
+            f"{path.name} must have a column state and one column per feature, got {', '.join(table.names)}. "
+            "States with like features have like rewards."
+        )
+    states = table.indices("state", mdp.state_names.index)
+    times = np.bincount(states, minlength=mdp.num_states)
+    if (times != 1).any():
+        state = int(np.argmax(times != 1))
+        raise InputError(
+            f"{path.name} must have one line for each state, got {times[state]} for {mdp.state_name(state)}. "
+            f"{'Add it.' if times[state] == 0 else 'Remove the others.'}"
+        )
+    features = np.empty((mdp.num_states, len(names)))
+    features[states] = np.stack([table.numbers(name) for name in names], axis=1)
+    return features
+
+
 def _spread(mean: Any, model: RewardModel) -> Any:
     return np.full(model.num_parameters, mean) if isinstance(mean, float) else mean
 
 
 def _kernel(std: Any, scale: Any, model: RewardModel, mdp: FiniteMDP) -> FloatArray:
     """Return std^2 exp(-d^2 / (2 scale^2)) `[S, S]` for distances d between cells, or between coordinates."""
-    where = mdp.coordinates if mdp.grid is None else mdp.grid.places
+    where = positions_of(mdp)
     if model.kind != "per_state" or where is None:
         raise InputError(
             'length_scale must come with model = "per_state" and states that lie somewhere (a map, a [grid], or a '
@@ -280,7 +340,6 @@ def _kernel(std: Any, scale: Any, model: RewardModel, mdp: FiniteMDP) -> FloatAr
         )
     if not (isinstance(std, float) and isinstance(scale, float) and std > 0 and scale > 0):
         raise InputError(f"std and length_scale must be positive numbers, got {std} and {scale}. Example: std = 1.0")
-    places = where.astype(np.float64)
-    squared = ((places[:, None, :] - places[None, :, :]) ** 2).sum(axis=-1)
-    covariance = std**2 * (np.exp(-squared / (2.0 * scale**2)) + JITTER * np.eye(len(places)))
+    squared = ((where[:, None, :] - where[None, :, :]) ** 2).sum(axis=-1)
+    covariance = std**2 * (np.exp(-squared / (2.0 * scale**2)) + JITTER * np.eye(len(where)))
     return np.asarray(covariance)

@@ -3,6 +3,7 @@
 from journeyman.registry import Registry
 from journeyman.rewards.continuous import MultivariateNormal, Normal, Uniform, widened
 from journeyman.rewards.discrete import Discrete
+from journeyman.rewards.kernel_prior import KernelPrior, KernelRewards, kernel_covariance, kernel_rewards
 from journeyman.rewards.models import LinearFeatures, PerState, PerStateAction, RewardModel, Size
 from journeyman.rewards.priors import (
     AffineMap,
@@ -18,7 +19,13 @@ PRIORS: Registry[type[Prior]] = Registry(
     "a prior",
     "journeyman.priors",
     type,
-    {"normal": Normal, "uniform": Uniform, "multivariate_normal": MultivariateNormal, "discrete": Discrete},
+    {
+        "normal": Normal,
+        "uniform": Uniform,
+        "multivariate_normal": MultivariateNormal,
+        "kernel": KernelPrior,
+        "discrete": Discrete,
+    },
     prior_complaint,
 )
 
@@ -28,6 +35,8 @@ __all__ = [
     "ContinuousPrior",
     "Discrete",
     "DiscretePrior",
+    "KernelPrior",
+    "KernelRewards",
     "LinearFeatures",
     "MultivariateNormal",
     "Normal",
@@ -39,5 +48,7 @@ __all__ = [
     "Uniform",
     "continuous",
     "has_atoms",
+    "kernel_covariance",
+    "kernel_rewards",
     "widened",
 ]

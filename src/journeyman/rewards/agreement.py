@@ -11,10 +11,11 @@ import numpy as np
 from journeyman.errors import InputError
 from journeyman.rewards.continuous import MultivariateNormal, Normal, Uniform
 from journeyman.rewards.discrete import Discrete
+from journeyman.rewards.kernel_prior import KernelPrior
 from journeyman.rewards.priors import LOG_2PI, AffineMap, ContinuousPrior, DiscretePrior, Prior, continuous
 from journeyman.types import FloatArray
 
-BUILT_IN = (Normal, Uniform, MultivariateNormal)
+BUILT_IN = (Normal, Uniform, MultivariateNormal, KernelPrior)
 NUM_PROBES = 4
 STEP = 1e-5  # of finite differences, in units of z
 MAX_DETERMINANT = 300  # parameters up to which the density is compared with the map

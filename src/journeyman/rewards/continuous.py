@@ -275,7 +275,14 @@ class MultivariateNormal(ContinuousPrior):
 
 
 def widened(prior: Prior, factor: float) -> Prior | None:
-    """Return a prior `factor` times as wide around the same centre; None if it is not one that can be widened."""
+    """Return a prior `factor` times as wide around the same centre; None if it is not one that can be widened.
+
+    A prior with a method `widened` says itself what that is.
+    """
+    own: Any = getattr(prior, "widened", None)
+    if own is not None:
+        wider: Prior = own(factor)
+        return wider
     if type(prior) is Normal:
         return replace(prior, std=factor * np.asarray(prior.std))
     if type(prior) is MultivariateNormal:

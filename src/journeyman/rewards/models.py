@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RewardModel:
-    """Rewards that are linear in D parameters; made by `PerState`, `PerStateAction` or `LinearFeatures`.
+    """Rewards that are linear in D parameters; made by `PerState`, `PerStateAction`, `LinearFeatures` and others.
 
     features: scipy CSR `[S, D]` if `is_state_only`, else `[S * A, D]`; offset `[S]` or `[S * A]`;
-    kind: "per_state", "per_state_action" or "features"; names: one per parameter, or None.
+    kind: "per_state", "per_state_action", "features", or "kernel" where the rewards of all states follow from those of
+    some; names: one per parameter, or None.
     """
 
     num_states: int

@@ -203,7 +203,7 @@ MODELS: dict[str, Schema] = {
                 is_shared=truth("Whether rewards are the same whatever is remembered"),
             )
         ),
-        reward_model=word("What is unknown", "per_state", "per_state_action", "features"),
+        reward_model=word("What is unknown", "per_state", "per_state_action", "features", "kernel"),
         num_parameters=whole("Number of unknown parameters of the reward"),
         parameters=many(text("Its name"), "These parameters"),
         beta=maybe(number("Rationality of the expert; null where it is not known, or not all there is")),
@@ -350,7 +350,7 @@ MODELS: dict[str, Schema] = {
             num_actions=whole("Number of actions"),
             discount=number("Discount"),
             num_parameters=whole("Number of unknown parameters of the reward"),
-            reward_model=word("What is unknown", "per_state", "per_state_action", "features"),
+            reward_model=word("What is unknown", "per_state", "per_state_action", "features", "kernel"),
             prior=text("In words"),
             beta=maybe(number("Rationality of the expert; null where it is not all there is")),
             num_queryable=whole("States that may be asked about"),

@@ -47,7 +47,11 @@ NOTES = {
     "beta": "how sharply the expert prefers better actions; 0 would be not at all",
     "queries": "states that can be asked about x most steps of an answer",
 }
-PARAMETERS_IN_WORDS = {"per_state": ", one per state", "per_state_action": ", one per state and action"}
+PARAMETERS_IN_WORDS = {
+    "per_state": ", one per state",
+    "per_state_action": ", one per state and action",
+    "kernel": ", of states that tell the rest",
+}
 
 
 def print_worlds(console: Console, entries: list[dict[str, Any]]) -> None:

@@ -1,0 +1,124 @@
+"""Processor time of `infer` with a kernel prior: few directions of the kernel against a parameter for each state.
+
+A slippery grid of N x N cells, discount 0.95, a squared exponential kernel whose length scale is a fifth of the side,
+and 20 answers of an expert with beta 2 whose reward is drawn from the whole kernel. Both sides have the same answers
+and the usual settings of `smc`, on one thread:
+
+- "low rank": `kernel_rewards` with a share of 0.99 of the variance, or `--rank` directions;
+- "full rank": one parameter per state, `MultivariateNormal` with the covariance of the kernel, as 0.1.0 had it.
+
+Each run is a process of its own, which is ended after `--limit` seconds of processor time: the ratio is then a lower
+bound, and says so ("is_bound"). "ratio" is full rank / low rank at 484 states; "low_seconds" are those of low rank by
+number of states.
+"""
+
+import argparse
+import json
+import multiprocessing
+import resource
+import time
+from typing import Any
+
+from _measure import duration, environment, finish, show
+
+# isort: split
+import numpy as np
+
+from journeyman import Demonstration, MultivariateNormal, PerState, Problem, SimulatedExpert, infer, kernel_rewards
+from journeyman.rewards import kernel_covariance
+from journeyman.worlds.gridworld import gridworld
+
+SIDES = (16, 22, 32, 45)
+BETA, STD, NUM_ANSWERS = 2.0, 3.0, 20
+LOW, FULL = "low rank", "full rank"
+RATIO_STATES = 484
+JITTER = 1e-6  # part of the variance, so that a smooth kernel has a Cholesky factor
+
+
+def problem_of(side: int, which: str, rank: int | None) -> tuple[Problem, list[Demonstration]]:
+    """Return the problem of one side, and the answers that both get."""
+    mdp = gridworld(side, side, discount=0.95)
+    kernel: dict[str, Any] = {"length_scale": side / 5.0, "std": STD}
+    covariance = kernel_covariance(mdp, **kernel)
+    values, vectors = np.linalg.eigh(covariance)
+    rng = np.random.default_rng(side)
+    truth = vectors @ (np.sqrt(np.maximum(values, 0.0)) * rng.standard_normal(mdp.num_states))
+    expert = SimulatedExpert(mdp, truth, BETA, seed=side)
+    asked = rng.choice(mdp.num_states, size=NUM_ANSWERS, replace=False).tolist()
+    answers = [Demonstration.annotation(s, int(rng.choice(5, p=expert.policy[s]))) for s in asked]
+    if which == LOW:
+        return Problem(mdp, *kernel_rewards(mdp, rank=rank, **kernel), BETA), answers
+    prior = MultivariateNormal(np.zeros(mdp.num_states), covariance + JITTER * STD**2 * np.eye(mdp.num_states))
+    return Problem(mdp, PerState(mdp), prior, BETA), answers
+
+
+def measure(side: int, which: str, rank: int | None, limit: int, results: Any) -> None:
+    """Infer in a process that the system ends after its time, and put what came out."""
+    small, some = problem_of(5, which, None)  # compiles, or loads what is compiled
+    infer(small, some[:3], seed=0, num_threads=1, num_particles=200)
+    problem, answers = problem_of(side, which, rank)
+    used = int(time.process_time())
+    resource.setrlimit(resource.RLIMIT_CPU, (used + limit, used + limit + 5))
+    begin = time.process_time()
+    posterior = infer(problem, answers, seed=0, num_threads=1)
+    results.put(
+        {
+            "seconds": time.process_time() - begin,
+            "parameters": problem.reward_model.num_parameters,
+            "ess": posterior.diagnostics.particle_ess,
+            "log_evidence": posterior.log_evidence,
+            "warnings": len(posterior.warnings),
+        }
+    )
+
+
+def run(side: int, which: str, rank: int | None, limit: int) -> dict[str, Any]:
+    """Return what one process found: its seconds, or the limit if that was not enough."""
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    process = context.Process(target=measure, args=(side, which, rank, limit, results))
+    process.start()
+    process.join()
+    size = {"states": side * side, "side": which}
+    if process.exitcode == 0:
+        return size | {"is_bound": False} | results.get()
+    return size | {"is_bound": True, "seconds": float(limit), "parameters": None, "ess": None, "log_evidence": None}
+
+
+def main() -> None:
+    """Print the table, and the result as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sides", type=int, nargs="+", default=list(SIDES), help="cells along an edge")
+    parser.add_argument("--rank", type=int, help="directions to keep; default: those of 0.99 of the variance")
+    parser.add_argument("--limit", type=int, default=120, help="seconds of processor time that a run may take")
+    options = parser.parse_args()
+    rows = []
+    for side in options.sides:
+        for which in (LOW, FULL):
+            rows.append(run(side, which, options.rank, options.limit))
+            print(json.dumps(rows[-1]), flush=True)
+    by_size = {(row["states"], row["side"]): row for row in rows}
+    table = []
+    for side in options.sides:
+        low, full = (by_size[side * side, which] for which in (LOW, FULL))
+        ratio = full["seconds"] / low["seconds"]
+        times = [("> " if row["is_bound"] else "") + duration(row["seconds"]) for row in (low, full)]
+        table.append(
+            (side * side, low["parameters"] or "", *times, ("> " if full["is_bound"] else "") + f"{ratio:.1f}")
+        )
+    show("infer, 20 answers, processor time", ["states", "parameters", LOW, FULL, "ratio"], table)
+    chosen = [by_size.get((RATIO_STATES, which)) for which in (LOW, FULL)]
+    finish(
+        {
+            "bench": "kernel_prior",
+            "ratio": chosen[1]["seconds"] / chosen[0]["seconds"] if chosen[0] and chosen[1] else None,
+            "is_bound": bool(chosen[1] and chosen[1]["is_bound"]),
+            "low_seconds": {str(row["states"]): row["seconds"] for row in rows if row["side"] == LOW},
+            "runs": rows,
+            **environment("numpy", "numba"),
+        }
+    )
+
+
+if __name__ == "__main__":
+    main()

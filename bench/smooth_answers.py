@@ -1,0 +1,134 @@
+"""Answers to a certificate on 20x20, where rewards are smooth: a kernel prior against independent rewards.
+
+The truth is drawn from the whole squared exponential kernel over positions (length scale 4, sd 1; `kernel_covariance`),
+so that what low rank leaves out is part of it. Both learners ask the same expert (beta 4), with the same noise, on the
+same instances, with all defaults but the number of particles:
+
+- "kernel" has the kernel prior, of which `kernel_rewards` keeps 0.99 of the variance;
+- "independent" has a reward of its own for each state, with the same mean and sd. For smooth truths this is a wrong
+  prior: its certificates promise nothing here, so true regrets are shown beside them.
+
+Epsilon is a tenth of what is at stake, delta 0.1. A run that has no confirmed certificate after the limit counts as the
+limit. Regrets are in units of what is at stake in truth: return of the best policy less that of one who acts at random.
+
+Without options this prints what the committed table `bench/smooth_answers.jsonl` says. `--run` computes what is missing
+in it, and can be stopped and continued at any time. "ratio" is the mean number of answers, independent / kernel, over
+instances that both have been run on: a lower bound where the independent side was stopped by the limit.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from _measure import show
+
+# isort: split
+import numpy as np
+from _tables import continue_table, read_table
+
+from journeyman import ActiveLearner, Normal, PerState, Problem, SimulatedExpert, evaluate_policy, kernel_rewards
+from journeyman.learner import simulate
+from journeyman.rewards import kernel_covariance
+from journeyman.worlds.gridworld import gridworld
+
+TABLE = Path(__file__).with_suffix(".jsonl")
+FORMAT = "journeyman-bench-smooth-answers-1"
+SIDE, BETA, STD, LENGTH_SCALE = 20, 4.0, 1.0, 4.0
+EPSILON, DELTA, NUM_PARTICLES = "10%", 0.1, 400
+LIMITS = {"kernel": 100, "independent": 100}
+MARKS = (10, 20, 40)  # answers after which the true regret is looked at
+
+
+def instance(seed: int) -> tuple[Any, np.ndarray]:
+    """Return dynamics and a true reward from the whole kernel."""
+    mdp = gridworld(SIDE, SIDE, discount=0.9)
+    values, vectors = np.linalg.eigh(kernel_covariance(mdp, length_scale=LENGTH_SCALE, std=STD))
+    normals = np.random.default_rng([20, seed]).standard_normal(mdp.num_states)
+    return mdp, vectors @ (np.sqrt(np.maximum(values, 0.0)) * normals)
+
+
+def run_cell(rule: str, seed: int) -> dict[str, Any]:
+    """Let a learner ask until its certificate is confirmed, and say what that took and how good it is in truth."""
+    mdp, truth = instance(seed)
+    if rule == "kernel":
+        problem = Problem(mdp, *kernel_rewards(mdp, length_scale=LENGTH_SCALE, std=STD), BETA)
+    else:
+        problem = Problem(mdp, PerState(mdp), Normal(mdp.num_states, 0.0, STD), BETA)
+    expert = SimulatedExpert(mdp, truth, BETA, seed=seed)
+    at_random = mdp.available / mdp.available.sum(axis=1, keepdims=True)
+    best = float(mdp.initial @ expert.values)
+    stake = best - float(mdp.initial @ evaluate_policy(mdp, at_random, truth))
+
+    def regret(learner: ActiveLearner) -> float:
+        return round((best - float(mdp.initial @ evaluate_policy(mdp, learner.apprentice(), truth))) / stake, 4)
+
+    begin = time.process_time()
+    learner = ActiveLearner(
+        problem, epsilon=EPSILON, delta=DELTA, seed=seed, num_threads=1, is_checked=False,
+        inference_options={"num_particles": NUM_PARTICLES},
+    )  # fmt: skip
+    regrets, answered = {}, 0
+    for mark in (*MARKS, LIMITS[rule]):
+        result = simulate(learner, expert, mark - answered, progress=False)
+        answered += result.num_steps
+        if mark in MARKS:
+            regrets[str(mark)] = regret(learner)
+        if result.is_finished:
+            break
+    return {
+        "rule": rule,
+        "seed": seed,
+        "answers": answered,
+        "is_certified": bool(result.is_finished),
+        "regret": regret(learner),
+        "regrets": regrets,
+        "chance": round(result.certificate.p_hat, 4),
+        "parameters": problem.reward_model.num_parameters,
+        "cpu_seconds": round(time.process_time() - begin, 1),
+    }
+
+
+def main() -> None:
+    """Print what the table says, after adding to it if that is wanted."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--run", action="store_true", help="compute what is missing in the table first")
+    parser.add_argument("--rules", nargs="+", choices=tuple(LIMITS), default=list(LIMITS), help="which to run")
+    parser.add_argument("--seeds", type=int, default=4, help="instances to run")
+    options = parser.parse_args()
+    if options.run:
+        cells = [(rule, seed) for seed in range(options.seeds) for rule in options.rules]
+        settings = {"side": SIDE, "epsilon": EPSILON, "delta": DELTA, "particles": NUM_PARTICLES, "limits": LIMITS}
+        continue_table(TABLE, FORMAT, settings, ("rule", "seed"), cells, run_cell, num_workers=1)
+    rows = read_table(TABLE, FORMAT)
+    table, found = [], {}
+    for rule in LIMITS:
+        own = [row for row in rows if row["rule"] == rule]
+        if not own:
+            continue
+        certified = [row for row in own if row["is_certified"]]
+        wrong = sum(row["regret"] >= 0.1 for row in certified)
+        marks = [[row["regrets"][str(mark)] for row in own if str(mark) in row["regrets"]] for mark in MARKS]
+        answers = float(np.mean([row["answers"] for row in own]))
+        found[rule] = {"runs": len(own), "mean_answers": answers, "certified": len(certified), "wrong": wrong}
+        table.append(
+            (
+                rule, len(own), f"{answers:.1f}", f"{len(certified)} of {len(own)}", f"{wrong} of {len(certified)}",
+                *(f"{np.mean(mark):.1%} ({len(mark)})" if mark else "" for mark in marks),
+                f"{np.mean([row['regret'] for row in own]):.1%}",
+                f"{np.mean([row['cpu_seconds'] for row in own]):.0f} s",
+            )
+        )  # fmt: skip
+    columns = ["prior", "runs", "answers", "certified", "wrong", *(f"regret at {m}" for m in MARKS), "at end", "time"]
+    show("20x20, smooth truths: true regrets in units of what is at stake (runs that got there)", columns, table)
+    by_rule = {rule: {row["seed"]: row["answers"] for row in rows if row["rule"] == rule} for rule in LIMITS}
+    both = sorted(set(by_rule["kernel"]) & set(by_rule["independent"]))
+    ratio = (
+        float(sum(by_rule["independent"][s] for s in both) / sum(by_rule["kernel"][s] for s in both)) if both else None
+    )
+    print(json.dumps({"bench": "smooth_answers", "ratio": ratio, "num_instances": len(both), "rules": found}))
+
+
+if __name__ == "__main__":
+    main()
