@@ -139,26 +139,18 @@ class Proposed(NamedTuple):
     num_solves: int
 
 
-def is_worth_it(problem: Problem, dimension: int) -> bool:
-    """Return whether independent proposals are quicker than gradients, as measured (see docs/scale.md)."""
-    return problem.mdp.num_states >= MIN_STATES and dimension <= MAX_PARAMETERS and _has_few_parameters(problem)
-
-
-def is_local_worth_it(problem: Problem, dimension: int) -> bool:
-    """Return whether local steps are quicker than gradients, as measured (see docs/kernel-priors.md)."""
-    is_large = problem.mdp.num_states >= MIN_LOCAL_STATES
-    return is_large and dimension <= MAX_LOCAL_PARAMETERS and _has_few_parameters(problem)
-
-
 def ways_worth_it(problem: Problem, dimension: int) -> tuple[bool, ...]:
-    """Return the moves without gradients to try, one after the other: False for independent, True for local ones."""
-    worth = ((False, is_worth_it), (True, is_local_worth_it))
-    return tuple(is_local for is_local, is_worth_fn in worth if is_worth_fn(problem, dimension))
+    """Return which moves without gradients are quicker, as measured (see docs/scale.md), in the order to try them.
 
-
-def _has_few_parameters(problem: Problem) -> bool:
-    few = STATES_PER_PARAMETER * problem.reward_model.num_parameters <= problem.mdp.num_states
-    return few and not is_soft(problem)
+    False: independent proposals; True: local steps.
+    """
+    num_states = problem.mdp.num_states
+    is_small = STATES_PER_PARAMETER * problem.reward_model.num_parameters > num_states
+    if num_states < MIN_STATES or is_small or is_soft(problem):
+        return ()
+    independent = (False,) if dimension <= MAX_PARAMETERS else ()
+    local = (True,) if num_states >= MIN_LOCAL_STATES and dimension <= MAX_LOCAL_PARAMETERS else ()
+    return independent + local
 
 
 def halves_of(num_particles: int, chain_length: int) -> IntArray:
