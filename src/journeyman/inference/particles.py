@@ -257,8 +257,8 @@ def settle(
     With few parameters they move by proposals, if enough of these are accepted. Else by trajectories: the
     step is tuned on the way, and they are made as long as they have to be.
     """
-    for is_local in proposals.ways_worth_it(particles.problem, target.dimension):
-        proposing = _settled_by_proposals(rng, particles, target, log_weights, num_chains, num_threads, is_local)
+    if proposals.is_worth_it(particles.problem, target.dimension):
+        proposing = _settled_by_proposals(rng, particles, target, log_weights, num_chains, num_threads)
         if proposing is not None:
             return proposing
     settings = particles.settings
@@ -311,7 +311,6 @@ def _settled_by_proposals(
     log_weights: FloatArray,
     num_chains: int,
     num_threads: int,
-    is_local: bool,
 ) -> Settled | None:
     """Settle chains that move by proposals; None where too few of these are accepted."""
     settings, weights = particles.settings, normalised(log_weights)
@@ -321,21 +320,19 @@ def _settled_by_proposals(
     chain_length = settings.chain_length if particles.moves.num_rejuvenations else 1
     chains = proposals.started(
         target, particles.positions, particles.values, particles.policies, weights,
-        proposals.halves_of(len(weights), chain_length), ancestors, num_threads, is_local,
+        proposals.halves_of(len(weights), chain_length), ancestors, num_threads,
     )  # fmt: skip
     first, start_correlation, num_solves = chains.positions, 1.0, 0
     chances: list[float] = []
-    for count in range(settings.max_burn_in * (proposals.LOCAL_BURN_IN if is_local else 1)):
+    for count in range(settings.max_burn_in):
         moved = proposals.move(rng, chains, 1)
+        chains, num_solves = moved.chains, num_solves + moved.num_solves
         chances.append(float(moved.acceptance.mean()))
-        chains, num_solves = proposals.retuned(moved.chains, chances[-1]), num_solves + moved.num_solves
         start_correlation = correlation(first, chains.positions, direction)
-        is_poor = count > 1 and float(np.mean(chances)) < proposals.MIN_ACCEPTANCE and not is_local  # steps are tuned
+        is_poor = count > 1 and float(np.mean(chances)) < proposals.MIN_ACCEPTANCE
         if is_poor or (count > 0 and start_correlation <= settings.start_correlation):
             break
-    is_poor = (
-        float(np.mean(chances)) < proposals.MIN_ACCEPTANCE and not is_local
-    ) or start_correlation > settings.start_correlation
+    is_poor = float(np.mean(chances)) < proposals.MIN_ACCEPTANCE or start_correlation > settings.start_correlation
     if is_poor and particles.problem.mdp.num_states <= MAX_EXACT_STATES:  # above, gradients would take hours
         return None
     num_ancestors = len(np.unique(ancestors))

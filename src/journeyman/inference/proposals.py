@@ -18,15 +18,6 @@ so that the posterior p is invariant, whatever q is. A bad q costs acceptance, n
 easily: what it then keeps would be draws of q rather than of p. So particles are parted into two halves, by their
 ancestors, and a chain that starts in one is moved by the mixture of the other.
 
-*Steps.* With more parameters hardly any independent proposal is accepted, and chains step from where they are: with
-N(m, C) fitted to the particles of the other half, and x standard normal,
-
-    z' = m + sqrt(1 - h^2) (z - m) + h C^(1/2) x,
-
-which leaves N(m, C) invariant (Crank and Nicolson's; Rudolf and Sprungk 2018), so that the chance to take it is the one
-above with q = N(m, C), however short steps are. h is tuned while chains settle, and one move is several steps. This is
-what rewards of many states under a kernel prior of few directions are moved by.
-
 Where too few proposals are accepted (many parameters, very uneven shapes) the caller moves by gradients instead.
 """
 
@@ -44,11 +35,6 @@ from journeyman.types import AnyArray, FloatArray, IntArray
 
 MIN_STATES = 64  # below, gradients take microseconds
 MAX_PARAMETERS = 16  # above, too few proposals are accepted
-MAX_LOCAL_PARAMETERS = 80  # of steps: above, they are too short
-MIN_LOCAL_STATES = 400  # below, trajectories are as quick
-FIRST_STEP, STEP_ACCEPTANCE = 0.5, 0.3
-STEPS_PER_MOVE = 5
-LOCAL_BURN_IN = 4  # times as many moves as trajectories may take to settle
 STATES_PER_PARAMETER = 4  # at least: rewards of single states are not what a mixture can follow
 MIN_ACCEPTANCE = 0.15  # of proposals: below it gradients are worth their price
 DEGREES = 5.0  # of freedom of Student's t
@@ -93,33 +79,15 @@ class Mixture(NamedTuple):
         return out
 
 
-class Reference(NamedTuple):
-    """A normal density near the posterior, and how far a step goes: `mean` `[D]`, `root` `[D, D]` and its inverse."""
-
-    mean: FloatArray
-    root: FloatArray
-    inverse: FloatArray
-    step: float
-
-    def draw_from(self, rng: np.random.Generator, z: FloatArray) -> FloatArray:
-        """Return a step from each of the points `[M, D]`."""
-        normals = rng.standard_normal(z.shape) @ self.root.T
-        return np.asarray(self.mean + np.sqrt(1.0 - self.step**2) * (z - self.mean) + self.step * normals)
-
-    def log_density(self, z: FloatArray) -> FloatArray:
-        """Return the log density `[M]` at points `[M, D]`, up to a constant."""
-        return np.asarray(-0.5 * (((z - self.mean) @ self.inverse.T) ** 2).sum(axis=1))
-
-
 class ProposingChains(NamedTuple):
     """Where M chains stand: positions `[M, D]`, values and policies `[M, S]`, log p and log q `[M]` there.
 
-    mixtures: of the two halves, or references where steps are local; sides `[M]`: which of them moves a chain; near:
-    values `[N, S]` of the particles that kernels belong to.
+    mixtures: of the two halves; sides `[M]`: which of them moves a chain; near: values `[N, S]` of the particles that
+    kernels belong to.
     """
 
     target: Any
-    mixtures: Any
+    mixtures: tuple[Mixture, Mixture]
     sides: IntArray
     near: FloatArray
     num_threads: int
@@ -139,18 +107,15 @@ class Proposed(NamedTuple):
     num_solves: int
 
 
-def ways_worth_it(problem: Problem, dimension: int) -> tuple[bool, ...]:
-    """Return which moves without gradients are quicker, as measured (see docs/scale.md), in the order to try them.
-
-    False: independent proposals; True: local steps.
-    """
+def is_worth_it(problem: Problem, dimension: int) -> bool:
+    """Return whether moves without gradients are quicker, as measured (see docs/scale.md)."""
     num_states = problem.mdp.num_states
-    is_small = STATES_PER_PARAMETER * problem.reward_model.num_parameters > num_states
-    if num_states < MIN_STATES or is_small or is_soft(problem):
-        return ()
-    independent = (False,) if dimension <= MAX_PARAMETERS else ()
-    local = (True,) if num_states >= MIN_LOCAL_STATES and dimension <= MAX_LOCAL_PARAMETERS else ()
-    return independent + local
+    return (
+        num_states >= MIN_STATES
+        and dimension <= MAX_PARAMETERS
+        and STATES_PER_PARAMETER * problem.reward_model.num_parameters <= num_states
+        and not is_soft(problem)
+    )
 
 
 def halves_of(num_particles: int, chain_length: int) -> IntArray:
@@ -176,35 +141,6 @@ def fitted(positions: FloatArray, weights: FloatArray, chosen: IntArray) -> Mixt
         return Mixture(mean + np.sqrt(1.0 - width**2) * deviations, own, root, inverse, chosen)
 
 
-def referred(positions: FloatArray, weights: FloatArray, chosen: IntArray) -> Reference:
-    """Fit a normal density to some of the weighted particles `[N, D]`, drawn towards the prior's where they are few."""
-    points, own = positions[chosen], weights[chosen]
-    own = own / own.sum() if own.sum() > 0.0 else np.full(len(own), 1.0 / len(own))
-    dimension = points.shape[1]
-    with one_thread():  # linear algebra rounds differently on several
-        mean = coarse(own @ points)
-        deviations = points - mean
-        part = dimension / (dimension + 1.0 / float((own**2).sum()))
-        covariance: FloatArray = (1.0 - part) * (deviations * own[:, None]).T @ deviations + part * np.eye(dimension)
-        root = coarse(np.asarray(np.linalg.cholesky(covariance), dtype=np.float64))
-        return Reference(mean, root, np.asarray(np.linalg.inv(root), dtype=np.float64), FIRST_STEP)
-
-
-def steps_locally(chains: ProposingChains) -> bool:
-    """Return whether chains step from where they are, instead of going to independent points."""
-    return isinstance(chains.mixtures[0], Reference)
-
-
-def retuned(chains: ProposingChains, acceptance: float) -> ProposingChains:
-    """Return chains with longer steps if many were taken, with shorter ones if few; independent proposals stay."""
-    if not isinstance(chains.mixtures[0], Reference):
-        return chains
-    step = chains.mixtures[0].step
-    odds = step / (1.0 - step) * np.exp(2.0 * (acceptance - STEP_ACCEPTANCE))
-    step = float(coarse(odds / (1.0 + odds)))
-    return chains._replace(mixtures=tuple(one._replace(step=step) for one in chains.mixtures))
-
-
 def started(
     target: Any,
     positions: FloatArray,
@@ -214,11 +150,12 @@ def started(
     halves: IntArray,
     ancestors: IntArray,
     num_threads: int,
-    is_local: bool = False,
 ) -> ProposingChains:
     """Return chains that start from some of the weighted particles `[N, D]`: their numbers are `ancestors` `[M]`."""
-    fit: Any = referred if is_local else fitted
-    mixtures = tuple(fit(positions, weights, np.flatnonzero(halves == side)) for side in (1, 0))
+    mixtures = (
+        fitted(positions, weights, np.flatnonzero(halves == 1)),
+        fitted(positions, weights, np.flatnonzero(halves == 0)),
+    )
     sides, start = halves[ancestors], positions[ancestors]
     chains = ProposingChains(
         target, mixtures, sides, values, num_threads, start, values[ancestors], policies[ancestors],
@@ -248,39 +185,25 @@ def move(rng: np.random.Generator, chains: ProposingChains, num_moves: int) -> P
     kept = tuple(
         np.empty((num_chains, num_moves, array.shape[1]), dtype=array.dtype) for array in (positions, values, policies)
     )
-    acceptance = np.zeros((num_chains, num_moves))
-    num_steps = STEPS_PER_MOVE if steps_locally(chains) else 1
+    acceptance = np.empty((num_chains, num_moves))
     for m in range(num_moves):
-        for _ in range(num_steps):
-            proposed, near = _proposed(rng, chains, positions, values)
-            uniforms = rng.random(num_chains)
-            found, best = solved_at(chains.target, proposed, chains.num_threads, near)
-            exact, proposed_mixture = _log_density(chains.target, proposed, found), _log_mixture(chains, proposed)
-            with np.errstate(invalid="ignore"):
-                ratio = exact - log_density + log_mixture - proposed_mixture
-            chance = np.exp(np.minimum(0.0, np.where(np.isnan(ratio), -np.inf, ratio)))
-            acceptance[:, m] += chance / num_steps
-            taken = uniforms < chance
-            now = (positions, values, policies, log_density, log_mixture)
-            for array, new in zip(now, (proposed, found, best, exact, proposed_mixture), strict=True):
-                array[taken] = new[taken]
-        for array, state in zip(kept, (positions, values, policies), strict=True):
+        proposed, near = np.empty_like(positions), np.empty(num_chains, dtype=np.int64)
+        for side, mixture in enumerate(chains.mixtures):
+            own = chains.sides == side
+            proposed[own], near[own] = mixture.draw(rng, int(own.sum()))
+        uniforms = rng.random(num_chains)
+        found, best = solved_at(chains.target, proposed, chains.num_threads, chains.near[near])
+        exact, proposed_mixture = _log_density(chains.target, proposed, found), _log_mixture(chains, proposed)
+        with np.errstate(invalid="ignore"):
+            ratio = exact - log_density + log_mixture - proposed_mixture
+        acceptance[:, m] = np.exp(np.minimum(0.0, np.where(np.isnan(ratio), -np.inf, ratio)))
+        taken = uniforms < acceptance[:, m]
+        now = (positions, values, policies, log_density, log_mixture)
+        for array, new in zip(now, (proposed, found, best, exact, proposed_mixture), strict=True):
+            array[taken] = new[taken]
+        for array, state in zip(kept, now[:3], strict=True):
             array[:, m] = state
     after = chains._replace(
         positions=positions, values=values, policies=policies, log_density=log_density, log_mixture=log_mixture
     )
-    return Proposed(after, kept, acceptance, num_chains * num_moves * num_steps)  # type: ignore[arg-type]
-
-
-def _proposed(
-    rng: np.random.Generator, chains: ProposingChains, positions: FloatArray, values: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return a proposal `[M, D]` for each chain, and values `[M, S]` to solve it from."""
-    proposed, near = np.empty_like(positions), np.empty(len(positions), dtype=np.int64)
-    for side, mixture in enumerate(chains.mixtures):
-        own = chains.sides == side
-        if isinstance(mixture, Reference):
-            proposed[own] = mixture.draw_from(rng, positions[own])
-        else:
-            proposed[own], near[own] = mixture.draw(rng, int(own.sum()))
-    return proposed, values if steps_locally(chains) else chains.near[near]
+    return Proposed(after, kept, acceptance, num_chains * num_moves)  # type: ignore[arg-type]
