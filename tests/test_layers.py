@@ -38,6 +38,7 @@ LAYERS = [
     "study",
     "experiment",
     "report",
+    "gym",
     "studio",
     "cli",
 ]

@@ -5,8 +5,8 @@ action a list of (probability, next state, reward, done). What a copy of it gets
 
 - After a transition that is done the episode is over, whatever the table says about the state that it leads to: Taxi's
   and CliffWalking's ends have live rows. A state that is entered by such transitions alone, and in which therefore
-  nobody ever acts, becomes a terminal cell with empty rows. Where a live transition leads to the same state (from Taxi's
-  states that no episode visits), the chance of being done is missing from the row instead: the episode ends after it.
+  nobody ever acts, becomes a terminal cell with empty rows. Where a live transition leads to the same state (in Taxi,
+  from states that no episode visits), the chance of being done is missing from the row: the episode ends after it.
 - A next state may stand in a row several times: its chances add up.
 - The reward belongs to a transition. The expected reward r(s, a) = sum of p * reward over a row plans exactly as well.
   It includes what is paid on entering a terminal cell, which itself pays nothing more.
@@ -37,7 +37,18 @@ if TYPE_CHECKING:
 
 # Wrappers that change neither states nor actions nor rewards; all of Gymnasium.
 NEUTRAL_WRAPPERS = frozenset(
-    ["TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics", "RecordVideo", "HumanRendering", "RenderCollection", "AddWhiteNoise", "ObstructView", "Autoreset"]
+    {
+        "AddWhiteNoise",
+        "Autoreset",
+        "HumanRendering",
+        "ObstructView",
+        "OrderEnforcing",
+        "PassiveEnvChecker",
+        "RecordEpisodeStatistics",
+        "RecordVideo",
+        "RenderCollection",
+        "TimeLimit",
+    }
 )
 TIME_LIMIT_RULES = ("warn", "ignore", "unroll")
 SUM_TOLERANCE = 1e-6
@@ -434,8 +445,8 @@ def _first_state(env: Any, number: int, tables: GymnasiumTables, *, knows_initia
     state = _as_state(observation, tables)
     if knows_initial and tables.initial[state] <= 0.0:
         raise UnsupportedError(
-            f"an environment must begin where it says, but {tables.name} began in state {state}, which has no chance in "
-            "its initial_state_distrib. Say initial=[...] with a chance for each state."
+            f"an environment must begin where it says, but {tables.name} began in state {state}, which has no "
+            "chance in its initial_state_distrib. Say initial=[...] with a chance for each state."
         )
     return state
 
