@@ -16,7 +16,7 @@ from journeyman.types import AnyArray, FloatArray
 
 DPI = 80
 MARK, RIM = (255, 140, 0), (0, 0, 0)  # colours of the disc that shows where the episode is
-MAX_RADIUS, MIN_RADIUS = 14.0, 3.0  # of it, in pixels
+MAX_RADIUS, MIN_RADIUS = 14.0, 5.0  # of it, in pixels
 
 
 def drawn_as_text(mdp: FiniteMDP, state: int | None, news: str) -> str:

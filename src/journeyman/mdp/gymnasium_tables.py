@@ -183,7 +183,7 @@ def read_tables(
     """Read and check the transition table of a Gymnasium environment.
 
     The environment is compared with its table: 2000 steps in a copy of it (in itself, which is reset, where it cannot
-    be copied) must be possible by the table and as frequent as it says, and the table must not change on the way.
+    be copied) must be possible by the table, as frequent and as well paid as it says, and the table must not change.
 
     Parameters
     ----------
@@ -402,10 +402,12 @@ def _check_behaviour(env: Any, tables: GymnasiumTables, *, knows_initial: bool) 
     """Refuse an environment that does not do what its table says, or whose table changes while it is used."""
     rng, name = np.random.default_rng(0), tables.name
     chances: dict[tuple[int, int], dict[tuple[int, bool], float]] = {}
-    columns = (tables.state, tables.action, tables.next_state, tables.is_done, tables.probability)
-    for state, action, after, is_done, chance in zip(*(column.tolist() for column in columns), strict=True):
+    pays: dict[tuple[int, int, int, bool], list[float]] = {}
+    columns = (tables.state, tables.action, tables.next_state, tables.is_done, tables.probability, tables.reward)
+    for state, action, after, is_done, chance, pay in zip(*(column.tolist() for column in columns), strict=True):
         row = chances.setdefault((state, action), {})
         row[after, is_done] = row.get((after, is_done), 0.0) + chance
+        pays.setdefault((state, action, after, is_done), []).append(pay)
     tried: dict[tuple[int, int], Counter[tuple[int, bool]]] = {}
     core, state, num_steps = env.unwrapped, None, 0
     for number in range(NUM_TRIED):
@@ -413,7 +415,7 @@ def _check_behaviour(env: Any, tables: GymnasiumTables, *, knows_initial: bool) 
             state, num_steps = _first_state(env, number, tables, knows_initial=knows_initial), 0
         actions = np.flatnonzero(tables.available[state])
         action = int(actions[rng.integers(actions.size)])
-        observation, _, is_done, is_stopped, _ = env.step(action)
+        observation, pay, is_done, is_stopped, _ = env.step(action)
         after = _as_state(observation, tables)
         if chances[state, action].get((after, bool(is_done)), 0.0) <= 0.0:
             ended = "ends there" if is_done else "goes on"
@@ -421,6 +423,12 @@ def _check_behaviour(env: Any, tables: GymnasiumTables, *, knows_initial: bool) 
                 f"an environment must do what its table P says, but {name} went from state {state} by action {action} "
                 f"to state {after} and {ended}, which P does not allow. Its dynamics change or depend on more than the "
                 "state: add what they depend on to the state, or estimate them."
+            )
+        known = pays[state, action, after, bool(is_done)]
+        if not np.isclose(float(pay), known, rtol=1e-6, atol=1e-9).any():
+            raise UnsupportedError(
+                f"an environment must pay what its table P says, but {name} paid {pay} for action {action} in state "
+                f"{state} where P has {', '.join(f'{other:g}' for other in sorted(set(known)))}. Correct its table."
             )
         tried.setdefault((state, action), Counter())[after, bool(is_done)] += 1
         num_steps += 1
