@@ -99,7 +99,9 @@ def test_taxi_is_worth_what_its_episodes_are_and_not_a_delivery_for_ever():
     tables = read_tables(TAXI)
     mdp = tables.mdp(discount=0.99, time_limit="ignore")
     value = float(mdp.initial @ solve(mdp, tables.expected_reward).values)
-    assert value == pytest.approx(float(mdp.initial @ iterated_values(gymnasium.make(TAXI).unwrapped.P, 0.99)), abs=1e-9)
+    assert value == pytest.approx(
+        float(mdp.initial @ iterated_values(gymnasium.make(TAXI).unwrapped.P, 0.99)), abs=1e-9
+    )
     assert 6.0 < value < 6.5
 
 

@@ -193,7 +193,7 @@ class FiniteMDP:
         Parameters
         ----------
         env
-            The environment, or its id, such as "FrozenLake-v1". It is compared with its table for 2000 steps, in a
+            The environment, or its id, such as "FrozenLake-v1". It is compared with its table for 1000 steps, in a
             copy.
         env_options
             Of `gymnasium.make`, where `env` is an id: `{"map_name": "8x8"}`.

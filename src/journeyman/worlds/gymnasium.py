@@ -33,13 +33,28 @@ REWARDS = ("features", "per_state", "per_state_action")
 TRUTHS = ("own", "prior")
 MAX_LENGTH = 20
 EXACT = 1e-9  # relative error of the environment's reward in the form of a model
-DEFAULTS: dict[str | None, dict[str, Any]] = {  # beta and std in the units of each environment's rewards
-    "FrozenLakeEnv": {"reward": "features", "beta": 50.0, "std": 1.0},
-    "CliffWalkingEnv": {"reward": "features", "beta": 1.0, "std": 50.0},
-    "TaxiEnv": {"reward": "features", "beta": 2.0, "std": 10.0},
-    None: {"reward": "per_state_action", "beta": 1.0, "std": 1.0},
+DEFAULTS: dict[str | None, dict[str, Any]] = {  # in the units of each environment's rewards
+    "FrozenLakeEnv": {"reward": "features", "beta": 50.0},
+    "CliffWalkingEnv": {"reward": "features", "beta": 2.0},
+    "TaxiEnv": {"reward": "features", "beta": 2.0},
+    None: {"reward": "per_state_action", "beta": 1.0},
 }
 Features = dict[str, Any]  # numbers of each transition [n], by name
+# What a feature may be worth, give or take, as somebody would guess who knows the game but not its rewards; for a
+# reward per state, or per state and action, the largest of them.
+SCALES: dict[str, dict[str, float]] = {
+    "FrozenLake": {"step": 0.1, "hole": 1.0, "goal": 1.0},
+    "CliffWalking": {"step": 1.0, "cliff": 100.0, "goal": 10.0},
+    "Taxi": {
+        "step": 1.0,
+        "bump": 1.0,
+        "picked up": 10.0,
+        "illegal pick-up": 10.0,
+        "delivered": 20.0,
+        "set down": 10.0,
+        "illegal drop-off": 10.0,
+    },
+}
 
 
 def _lake_features(tables: GymnasiumTables) -> Features:
@@ -188,7 +203,8 @@ def gymnasium_world(
     beta
         Rationality of the simulated expert.
     std
-        The prior of each parameter is N(0, std^2).
+        The prior of each parameter is normal around 0; std times its scale in `SCALES` (1 for other environments) is
+        its standard deviation.
     horizon
         Steps of an episode, made states by `Problem.unrolled`; 0: episodes go on until they end by themselves.
     env_options
@@ -199,7 +215,7 @@ def gymnasium_world(
     tables = read_tables(env, env_options=env_options)
     mdp = tables.mdp(discount=discount, time_limit="ignore")
     model = environment_reward_model(tables, mdp, reward)
-    prior = Normal(model.num_parameters, 0.0, std)
+    prior = Normal(model.num_parameters, 0.0, std * _scales(tables, model))
     problem = Problem(mdp, model, prior, beta, mdp.reachable() & ~mdp.terminal)
     name = f"{PREFIX}{tables.name}"
     is_own = truth == "own"
@@ -220,6 +236,13 @@ def gymnasium_world(
         truth_origin="the environment's own; prior" if is_own else "drawn from the prior",
         notes=notes,
     )
+
+
+def _scales(tables: GymnasiumTables, model: RewardModel) -> FloatArray:
+    scales = SCALES.get(tables.look.kind or "", {"": 1.0})
+    if model.kind == "features" and model.names is not None:
+        return np.array([scales[name] for name in model.names])
+    return np.full(model.num_parameters, max(scales.values()))
 
 
 @lru_cache(maxsize=32)
