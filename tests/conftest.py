@@ -7,6 +7,7 @@ Linear algebra uses one thread: matrices are small here, and several tests run a
 import os
 import signal
 
+import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
@@ -19,3 +20,14 @@ settings.load_profile("journeyman")
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # inherited from a shell that runs them in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """A real Dask scheduler on this machine's own network, without workers yet."""
+    from storage.real_cluster import Cluster
+
+    (tmp_path / "cluster").mkdir()
+    cluster = Cluster(tmp_path / "cluster")
+    yield cluster
+    cluster.close()

@@ -14,7 +14,16 @@ from hypothesis import given, strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from journeyman.errors import InputError
-from journeyman.threads import Ahead, chunks, default_num_threads, one_thread, resolve_num_threads, run_chunks
+from journeyman.threads import (
+    Ahead,
+    check_stop,
+    chunks,
+    default_num_threads,
+    one_thread,
+    resolve_num_threads,
+    run_chunks,
+    stop_mark,
+)
 
 
 @given(st.integers(0, 200), st.integers(1, 20))
@@ -46,10 +55,20 @@ def test_parts_run_at_the_same_time():
     assert sorted(turns) == [0, 1]
 
 
-def test_one_thread_is_the_callers():
+def test_one_thread_is_one_and_leaves_the_main_one_to_listen():
     names = []
-    run_chunks(lambda part: names.append(threading.current_thread().name), 5, 1)
-    assert names == [threading.current_thread().name]
+    run_chunks(lambda part: names.append(threading.current_thread().name), 5, 1, 1)
+    assert len(names) == 5 and len(set(names)) == 1
+    assert names[0] != threading.main_thread().name
+
+
+def test_one_thread_of_another_thread_is_its_own():
+    names = []
+    run = partial(run_chunks, lambda part: names.append(threading.current_thread().name), 5, 1, 1)
+    thread = threading.Thread(target=run, name="caller")
+    thread.start()
+    thread.join()
+    assert names == ["caller"] * 5
 
 
 @pytest.mark.parametrize("num_threads", [1, 2])
@@ -198,3 +217,69 @@ def test_a_value_says_whether_it_is_ready():
     assert not value.is_ready
     gate.set()
     assert value.value(1) == 3 and value.is_ready
+
+
+def test_an_error_in_a_part_ends_the_others_inside_of_their_work():
+    begun = threading.Event()
+
+    def work(part):
+        mark = stop_mark(np.zeros(3, dtype=np.int64))
+        if 0 in part:
+            begun.wait(10)
+            raise ZeroDivisionError
+        begun.set()
+        while mark[-1] == 0:
+            time.sleep(0.001)
+
+    with pytest.raises(ZeroDivisionError):
+        run_chunks(work, 2, 2)
+
+
+def test_nobody_is_told_to_stop_where_nobody_can_tell():
+    mark = stop_mark(np.array([5, 0]))
+    check_stop()
+    assert mark.tolist() == [5, 0]
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import numpy as np
+import journeyman as jm
+from journeyman.worlds.gridworld import gridworld
+
+side, num_threads, method, options = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], eval(sys.argv[4])
+mdp = gridworld(side, side, discount=0.95)
+model = jm.PerState(mdp)
+problem = jm.Problem(mdp, model, jm.Normal(model.num_parameters, 0.0, 3.0), 2.0)
+answers = [jm.Demonstration.annotation(s, s % 5) for s in range(0, mdp.num_states, 20)]
+begun = []
+
+def interrupt():
+    begun.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT)
+
+timer = threading.Timer(float(sys.argv[5]), interrupt)
+timer.daemon = True
+timer.start()
+try:
+    jm.infer(problem, answers, method, num_threads=num_threads, **options)
+except KeyboardInterrupt:
+    print(time.perf_counter() - begun[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("num_threads", "method", "options"),
+    [
+        (1, "smc", {"num_particles": 4000}),
+        (2, "smc", {"num_particles": 4000}),
+        (1, "policywalk", {"sampler": "hmc", "num_draws": 10_000}),
+        (2, "valuewalk", {"num_draws": 10_000}),
+    ],
+)
+def test_ctrl_c_is_obeyed_inside_compiled_work(num_threads, method, options):
+    """Minutes of work are interrupted after three seconds, and must end long before they are done."""
+    arguments = ["20", str(num_threads), method, repr(options), "3"]
+    command = [sys.executable, "-c", INTERRUPTED, *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert float(ended.stdout) < 10.0, ended.stderr

@@ -1,7 +1,8 @@
-"""Threads over independent work, and work that is done ahead of its need.
+"""Threads over independent work, work that is done ahead of its need, and how either is ended early.
 
-Kernels release the GIL and never share what they write, so results do not
-depend on the number of threads.
+Kernels release the GIL and never share what they write, so results do not depend on the number of threads. A main
+thread that waits for others can be interrupted, one that is inside compiled code cannot: so it always waits, and Ctrl-C
+tells the others to end, between parts of their work (`check_stop`) and inside of long kernels (`stop_mark`).
 """
 
 import atexit
@@ -11,10 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from itertools import pairwise
-from threading import Event, Lock, Thread, local
+from multiprocessing import parent_process
+from threading import Lock, Thread, current_thread, local, main_thread
 from typing import Any, Generic, TypeVar, cast
 
+import numpy as np
+
 from journeyman.checks import whole_number
+from journeyman.types import IntArray
 
 T = TypeVar("T")
 PATIENCE_AT_EXIT = 5.0  # seconds that the end of the process waits for threads to notice it
@@ -42,18 +47,94 @@ def run_chunks(work_fn: Callable[[range], None], total: int, num_threads: int, c
     """Call `work_fn` on contiguous parts of range(total), on up to `num_threads` threads.
 
     With `chunk_size`, parts have about that size and are handed out as threads become free, which
-    evens out work of uneven length.
+    evens out work of uneven length. Ctrl-C ends the work within the time of a part, or sooner where that asks whether
+    it is still wanted.
     """
-    work_fn = _stoppable(work_fn)
+    stop: Stop | None = getattr(_here, "stop", None)
     num_threads = max(1, min(num_threads, total))
     num_parts = num_threads if chunk_size <= 0 else max(num_threads, -(-total // chunk_size))
     parts: Sequence[range] = chunks(total, num_parts)
-    if num_threads == 1 or len(parts) <= 1:
+    is_one_after_the_other = num_threads == 1 or len(parts) <= 1
+    if is_one_after_the_other and (stop is not None or not _is_interruptible()):
         for part in parts:
             work_fn(part)
+            check_stop()
         return
-    with ThreadPoolExecutor(num_threads) as pool:
-        list(pool.map(work_fn, parts))
+    shared = stop or Stop()
+    with ThreadPoolExecutor(1 if is_one_after_the_other else num_threads) as pool:
+        try:
+            list(pool.map(_stoppable(work_fn, shared), parts))
+        except BaseException:  # Ctrl-C, or an error in a part: nobody wants the others
+            if stop is None:
+                shared.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _is_interruptible() -> bool:
+    """Whether Ctrl-C reaches this thread: the main one, except in worker processes, which are ended in other ways."""
+    return current_thread() is main_thread() and parent_process() is None
+
+
+class Stopped(Exception):
+    """Raised inside of work that nobody wants any more."""
+
+
+class Stop:
+    """Says that nobody wants some work any more, to Python and to compiled code."""
+
+    def __init__(self) -> None:
+        self._marks: list[IntArray] = [np.zeros(1, dtype=np.int64)]
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it was said."""
+        return bool(self._marks[0][0])
+
+    def set(self) -> None:
+        """Say it: the last entry of every mark becomes 1."""
+        for mark in list(self._marks):
+            mark[-1] = 1
+
+    def mark(self, array: IntArray) -> IntArray:
+        """Return the array, whose last entry will tell."""
+        self._marks.append(array)
+        array[-1] = self.is_set  # it may have been said meanwhile
+        return array
+
+
+_here = local()  # `stop` is set in threads that work for others: whether somebody still wants what they do
+
+
+def check_stop() -> None:
+    """End this work if nobody wants it any more; long Python code calls it now and then."""
+    stop: Stop | None = getattr(_here, "stop", None)
+    if stop is not None and stop.is_set:
+        raise Stopped
+
+
+def stop_mark(array: IntArray) -> IntArray:
+    """Return `array`, whose last entry becomes 1 when nobody wants any more what this thread does, for kernels to see.
+
+    What a kernel then returns does not matter, as long as it returns soon: `run_chunks` ends with an exception.
+    """
+    stop: Stop | None = getattr(_here, "stop", None)
+    return array if stop is None else stop.mark(array)
+
+
+def _stoppable(work_fn: Callable[[range], None], stop: Stop) -> Callable[[range], None]:
+    """Return the work as a thread of its own does it, which ends when nobody wants it."""
+
+    def work(part: range) -> None:
+        before, _here.stop = getattr(_here, "stop", None), stop
+        try:
+            check_stop()
+            work_fn(part)
+            check_stop()
+        finally:
+            _here.stop = before
+
+    return work
 
 
 class _Limit:
@@ -88,27 +169,6 @@ def one_thread() -> AbstractContextManager[None]:
     Blocks of several threads of a process may overlap.
     """
     return _limit()
-
-
-class _Stopped(Exception):
-    """Raised in the parts of work that nobody wants any more."""
-
-
-_here = local()  # `stop` is set in threads of `Ahead`: an event that says that nobody wants their work any more
-
-
-def _stoppable(work_fn: Callable[[range], None]) -> Callable[[range], None]:
-    """Return the work, or, where it is done ahead, one that ends before its next part when nobody wants it."""
-    stop: Event | None = getattr(_here, "stop", None)
-    if stop is None:
-        return work_fn
-
-    def work(part: range) -> None:
-        if stop.is_set():
-            raise _Stopped
-        work_fn(part)
-
-    return work
 
 
 class Ahead(Generic[T]):
@@ -173,7 +233,7 @@ class _Job(Thread):
 
     def __init__(self, compute_fn: Callable[[int], Any], num_threads: int) -> None:
         super().__init__(name="journeyman-ahead", daemon=True)
-        self.compute_fn, self.num_threads, self.stop = compute_fn, num_threads, Event()
+        self.compute_fn, self.num_threads, self.stop = compute_fn, num_threads, Stop()
         self.found: Any = None
         self.error: BaseException | None = None
 
@@ -183,7 +243,7 @@ class _Job(Thread):
         _jobs.add(self)
         try:
             self.found = self.compute_fn(self.num_threads)
-        except _Stopped:
+        except Stopped:
             pass
         except BaseException as error:
             self.error = error

@@ -1,10 +1,7 @@
 """Sweeps on a real Dask scheduler with two worker processes, on this machine's own network."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,56 +13,8 @@ from journeyman.experiment.store import Store
 
 pytest.importorskip("distributed")
 
-LOCAL = [
-    "--host",
-    "127.0.0.1",
-    "--dashboard-address",
-    "127.0.0.1:0",
-]  # as docs/cluster.md says: nothing listens elsewhere
 LONG = {"steps": 24, "seeds": 2}
 BAD = {"name": "policywalk", "label": "bad", "options": {"sampler": "nonsense"}}
-
-
-class Cluster:
-    """A scheduler and its workers, in a folder of their own."""
-
-    def __init__(self, folder):
-        self.folder, self.processes = folder, []
-        file = folder / "scheduler.json"
-        self.scheduler = self.start("dask_scheduler", *LOCAL, "--port", "0", "--scheduler-file", str(file))
-        self.address = until(lambda: self.read(file), "the scheduler listens")
-
-    @staticmethod
-    def read(file):
-        try:
-            return json.loads(file.read_text())["address"]
-        except (OSError, ValueError):  # not there yet, or half written
-            return None
-
-    def start(self, program, *arguments):
-        log = (self.folder / f"{program}-{len(self.processes)}.log").open("w")
-        with log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", f"distributed.cli.{program}", *arguments],
-                cwd=self.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env={**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s"},
-            )
-        self.processes.append(process)
-        return process
-
-    def add_worker(self):
-        folder = ["--local-directory", str(self.folder)]
-        options = [*LOCAL, "--nthreads", "1", "--no-nanny", "--memory-limit", "0"]
-        return self.start("dask_worker", self.address, *options, *folder)
-
-    def close(self):
-        for process in self.processes:
-            process.kill()
-        for process in self.processes:
-            process.wait()
 
 
 def listening(process_id):
@@ -76,14 +25,6 @@ def listening(process_id):
     sockets = {f"socket:[{words[9]}]": words[1].partition(":")[0] for words in lines if words[3] == "0A"}
     held = {os.readlink(path) for path in Path(f"/proc/{process_id}/fd").iterdir() if path.is_symlink()}
     return {address for name, address in sockets.items() if name in held}
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    (tmp_path / "cluster").mkdir()
-    cluster = Cluster(tmp_path / "cluster")
-    yield cluster
-    cluster.close()
 
 
 @pytest.mark.slow

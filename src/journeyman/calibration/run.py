@@ -46,7 +46,7 @@ def run_calibration(
     path: str | Path | None = None,
     *,
     num_workers: int = 1,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> tuple[Replication, ...]:
     """Return replications 0..num_replications - 1 in order, doing those that the file does not hold yet.
 

@@ -48,6 +48,7 @@ def demo(
 
     from journeyman.cli.warmup import compile_at_first_use
     from journeyman.learner import ActiveLearner
+    from journeyman.progress import progress_bar
     from journeyman.report.learning.comparison import compare
     from journeyman.worlds import make_world
 
@@ -63,8 +64,8 @@ def demo(
     }
     introduce(console)
     compile_at_first_use()
-    with TurnTable(console, list(learners)) as progress:
-        comparison = compare(world, learners, min(steps, 5) if quick else steps, on_turn=progress.show)
+    with progress_bar("Comparing", is_shown=False), TurnTable(console, list(learners)) as table:
+        comparison = compare(world, learners, min(steps, 5) if quick else steps, on_turn=table.show)
     conclude(console, comparison)
     write_results(comparison, folder)
     console.print(f"\nThe report is in {folder / 'index.html'}: open it in a browser.", soft_wrap=True, markup=False)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,6 +30,10 @@ def infer(
     png: opt.Picture = None,
     netcdf: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the draws for ArviZ.")] = None,
     threads: opt.Threads = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Move particles and chains on the workers of a Dask scheduler."),
+    ] = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Ask the simulated expert of a world, and show what its answers tell about the reward.
@@ -39,13 +44,15 @@ def infer(
     Examples: [bold]journeyman infer random-8x8 --demonstrations 60 --png posterior.png[/] maps mean and uncertainty.
     [bold]journeyman infer jail --inference enumerate --demonstrations 5 --kind trajectory --length 8[/] asks for more.
     [bold]journeyman infer random-grid --world-set size=4 --inference policywalk --inference-set sampler=hmc --netcdf
-    draws.nc[/] keeps the draws for ArviZ.
+    draws.nc[/] keeps the draws for ArviZ. [bold]journeyman infer random-grid --world-set size=40 --scheduler
+    tcp://10.0.0.1:8786[/] computes one large posterior on a cluster, with the same result.
     """
     from journeyman.cli.warmup import compile_at_first_use
     from journeyman.inference import INFERENCE, infer as infer_posterior
     from journeyman.inference.arviz_export import write_netcdf
     from journeyman.report.drawing.maps import posterior_map
     from journeyman.report.posterior.summary import posterior_record, print_posterior, summarise_posterior
+    from journeyman.storage.spread import on_cluster
     from journeyman.wording import counted
     from journeyman.worlds import make_world
 
@@ -55,9 +62,10 @@ def infer(
     compile_at_first_use()
     world = make_world(name, seed, **opt.parse_options(name, world_set))
     answers = ask_at_random(world, demonstrations, seed, kind=kind, length=length)
-    posterior = infer_posterior(
-        world.problem, answers, inference, seed=seed, num_threads=threads, progress=sys.stderr.isatty(), **chosen
-    )
+    with nullcontext() if scheduler is None else on_cluster(scheduler):
+        posterior = infer_posterior(
+            world.problem, answers, inference, seed=seed, num_threads=threads, progress=sys.stderr.isatty(), **chosen
+        )
     summary = summarise_posterior(world, answers, posterior)
     opt.show(as_json, lambda: posterior_record(summary), lambda console: print_posterior(console, summary))
     if netcdf is not None:

@@ -140,7 +140,7 @@ def compare_annotators(
     method: str = "smc",
     seed: int = 0,
     num_threads: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **options: Any,
 ) -> AnnotatorComparison:
     """Fit several people side by side, pooled and partly pooled, and name those whose answers do not fit.

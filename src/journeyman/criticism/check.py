@@ -222,7 +222,7 @@ def criticise(
     is_full: bool = True,
     seed: int = 0,
     num_threads: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Criticism:
     """Return what speaks against the model of a posterior.
 

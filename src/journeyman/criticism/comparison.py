@@ -174,7 +174,7 @@ def compare_models(
     method: str = "smc",
     seed: int = 0,
     num_threads: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     results: str | Path | None = None,
     **options: Any,
 ) -> ModelComparison:

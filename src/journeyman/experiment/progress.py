@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from journeyman.experiment.cell_run import Job
+from journeyman.progress import progress_bar
 
 BAR_WIDTH = 24  # with the words beside it, a line of 80
 MAX_SHOWN = 8  # running cells below the bar
@@ -142,5 +143,6 @@ def shown(name: str, missing: Sequence[Job], num_cells: int, *, is_shown: bool) 
     from rich.console import Console
     from rich.live import Live
 
-    with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
+    live = Live(console=Console(stderr=True), transient=True, refresh_per_second=4)
+    with progress_bar(name, is_shown=False), live:  # what is computed here shows no bars of its own
         yield Bar(missing, num_cells, name, live)

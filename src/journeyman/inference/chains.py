@@ -9,6 +9,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,8 @@ from journeyman.inference.target import LOG_2PI, Target
 from journeyman.inference.weights import widest_direction
 from journeyman.problem import Problem
 from journeyman.progress import progress_bar
-from journeyman.threads import run_chunks
+from journeyman.storage.spread import spread
+from journeyman.threads import check_stop, run_chunks
 from journeyman.types import AnyArray, FloatArray, IntArray
 
 TRAJECTORY_LENGTH = 2.0  # in scaled units
@@ -256,6 +258,7 @@ class Chain:
             lengths = length * self.rng.uniform(1.0 - LENGTH_JITTER, 1.0 + LENGTH_JITTER, size)
             plan = Plan(momenta, uniforms, lengths, self.scales, self.stretch, tuning)
             self.walk.advance(self.position, plan, part)
+            check_stop()
             parts.append(part)
             self.report(size)
         if target_accept > 0.0:
@@ -292,13 +295,11 @@ class Chain:
 
 
 def hmc_chains(
-    target: Target | GeneralTarget, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool
+    target: Target | GeneralTarget, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool | None
 ) -> Chains:
     """Sample in the space of parameters; the same for a seed whatever the number of threads."""
-
-    def make_walk() -> Walk:
-        return GeneralWalk(target) if isinstance(target, GeneralTarget) else RewardWalk(target)
-
+    make_walk: Callable[[], Walk]
+    make_walk = partial(GeneralWalk, target) if isinstance(target, GeneralTarget) else partial(RewardWalk, target)
     chains = run_chains(make_walk, settings, seed=seed, num_threads=num_threads, progress=progress)
     if isinstance(target, GeneralTarget):
         return chains
@@ -307,30 +308,47 @@ def hmc_chains(
 
 
 def run_chains(
-    make_walk: Callable[[], Walk], settings: ChainSettings, *, seed: int, num_threads: int, progress: bool
+    make_walk: Callable[[], Walk], settings: ChainSettings, *, seed: int, num_threads: int, progress: bool | None
 ) -> Chains:
     """Run chains, each on its own walk; "lp" is what the walk calls its log density."""
     num_chains = settings.num_chains
-    parts: list[Part | None] = [None] * num_chains
-    counted = np.zeros(num_chains, dtype=np.int64)
+    parts: list[tuple[AnyArray, ...]] = [()] * num_chains
 
     def run_part(numbers: range) -> None:
         for number in numbers:
-            chain = Chain(make_walk(), seed, number, report)
-            chain.warm_up(settings.num_warmup, settings.target_accept)
-            parts[number] = chain.run(settings.num_draws, chain.walk.length)
-            counted[number] = chain.walk.num_gradients
+            parts[number] = _walked(make_walk, settings, seed, np.array([number]), report)
 
     with progress_bar("Hamiltonian chains", is_shown=progress) as show:
-        report = counter(show, num_chains * (settings.num_warmup + settings.num_draws))
-        run_chunks(run_part, num_chains, num_threads, 1)
-    positions, table = (np.stack(arrays) for arrays in zip(*(part for part in parts if part), strict=True))
+        found = spread(_walked, make_walk, [np.arange(num_chains)], settings, seed)
+        if found is None:
+            report = counter(show, num_chains * (settings.num_warmup + settings.num_draws))
+            run_chunks(run_part, num_chains, num_threads, 1)
+            found = tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    positions, table, counted = found
     if not np.isfinite(table[..., 0]).all():
         raise no_start("a log density that is not")
     stats = {name: table[..., column] for column, name in enumerate(STATS)}
     stats["n_steps"] = stats["n_steps"].astype(np.int64)
     stats["diverging"] = stats["diverging"] > 0
     return Chains(positions, stats, int(counted.sum()))
+
+
+def _walked(
+    make_walk: Callable[[], Walk],
+    settings: ChainSettings,
+    seed: int,
+    numbers: IntArray,
+    report: Report = lambda count: None,
+) -> tuple[AnyArray, ...]:
+    """Return draws `[n, N, D]`, their statistics `[n, N, 6]`, and the numbers of gradients `[n]`, of n chains."""
+    parts, counted = [], []
+    for number in numbers:
+        chain = Chain(make_walk(), seed, int(number), report)
+        chain.warm_up(settings.num_warmup, settings.target_accept)
+        parts.append(chain.run(settings.num_draws, chain.walk.length))
+        counted.append(chain.walk.num_gradients)
+    positions, table = (np.stack(arrays) for arrays in zip(*parts, strict=True))
+    return positions, table, np.array(counted, dtype=np.int64)
 
 
 def counter(show: Callable[[float], None], total: int) -> Report:

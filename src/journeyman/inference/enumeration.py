@@ -126,7 +126,7 @@ def infer_enumerate(
     *,
     seed: int = 0,
     num_threads: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     num_points: int | None = None,
 ) -> Posterior:
     """Return the posterior on all atoms, or on a net of points with a stated error.

@@ -92,7 +92,8 @@ class Work(NamedTuple):
     slope: Any  # [D] du / dz
     q: Any  # [S * A]
     action_values: Any  # [A * S] what tells the actions of a state apart
-    num_updates: Any  # [3] since the last inversion: rank-1 updates (-1: no inverse yet), those pending, evaluations
+    num_updates: Any  # [4] since the last inversion: rank-1 updates (-1: no inverse yet), those pending, evaluations;
+    # then 1 if nobody wants the work any more: trajectories are given up, and chains not begun
     num_gradients: Any  # [1]
     powers: Any  # [S * A]
     pending: Any  # [2 P, S] columns, then rows, of rank-1 updates that are not in `inverse` yet
@@ -341,6 +342,8 @@ def invert(model, work):
         for k in range(model.extra_indptr[row], model.extra_indptr[row + 1]):
             B[s, model.extra_next[k]] -= model.extra_weights[k]
     for p in range(num_states):
+        if work.num_updates[3] != 0:
+            return
         pivot = 1.0 / B[p, p]
         B[p, p] = 1.0
         for j in range(num_states):
@@ -351,7 +354,8 @@ def invert(model, work):
                 B[i, p] = 0.0
                 for j in range(num_states):
                     B[i, j] -= factor * B[p, j]
-    work.num_updates[:] = 0
+    for i in range(3):
+        work.num_updates[i] = 0
 
 
 @helper
@@ -486,6 +490,8 @@ def sweep_values(model, work):
     num_states, num_actions = model.available.shape
     V = work.V
     for count in range(MAX_SWEEPS):
+        if work.num_updates[3] != 0:
+            return False
         change, largest = 0.0, 0.0
         for i in range(num_states):
             s = i if count % 2 == 0 else num_states - 1 - i
@@ -563,6 +569,8 @@ def solve_adjoint_sparse(model, work):
         if y[s] != 0.0:
             push(model, work.pi, s, y[s], left)
     for count in range(MAX_SWEEPS):
+        if work.num_updates[3] != 0:
+            return False
         remaining = 0.0
         for i in range(num_states):
             s = i if count % 2 == 0 else num_states - 1 - i
@@ -769,6 +777,8 @@ def hmc_trajectory(
     start = kinetic - log_density
     current = log_density
     for _ in range(num_steps):
+        if work.num_updates[3] != 0:
+            return current, np.inf
         kick(momentum, gradient_new, scales, stretch, 0.5 * step)
         factor = stretched(momentum, stretch)
         for d in range(dimension):
@@ -820,6 +830,8 @@ def move_chains(
     z_new, gradient_new = np.empty(dimension), np.empty(dimension)
     V, pi = np.empty(values.shape[1]), np.empty(values.shape[1], dtype=np.int64)
     for c in range(num_chains):
+        if work.num_updates[3] != 0:
+            return
         assign(z, positions[c])
         start_from(work, policies[c], values[c])
         log_density = gradient_fn(model, data, work, z, gradient)
@@ -871,6 +883,8 @@ def log_likelihoods(model, data, work, positions, values, out):
 def evaluate_many(gradient_fn, model, data, work, positions, log_densities, gradients, values, policies):
     """Log density, gradient, V and pi at each of `positions` `[N, D]`; each starts from its values and policies."""
     for i in range(positions.shape[0]):
+        if work.num_updates[3] != 0:
+            return
         start_from(work, policies[i], values[i])
         log_densities[i] = gradient_fn(model, data, work, positions[i], gradients[i])
         assign(values[i], work.V)

@@ -214,7 +214,7 @@ def infer(
     *,
     seed: int = 0,
     num_threads: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **options: Any,
 ) -> Posterior:
     """Return the posterior over rewards given demonstrations.

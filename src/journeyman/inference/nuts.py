@@ -23,6 +23,7 @@ from journeyman.inference.chains import Chains, ChainSettings, no_start
 from journeyman.inference.expert.target import ExpertTarget
 from journeyman.inference.general import GeneralTarget
 from journeyman.inference.target import LOG_2PI, Target
+from journeyman.progress import progress_bar
 from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray
 
 START_TRIES = 100
@@ -209,7 +210,7 @@ class Callbacks:
 
 
 def nuts_chains(
-    target: Target | GeneralTarget, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool
+    target: Target | GeneralTarget, settings: ChainSettings, *, seed: int, num_threads: int, progress: bool | None
 ) -> Chains:
     """Sample with nutpie; the same for a seed whatever the number of threads."""
     require("arviz", "mcmc")
@@ -232,12 +233,13 @@ def nuts_chains(
         chains=settings.num_chains,
         cores=min(num_threads, settings.num_chains),
         seed=seed,
-        progress_bar=progress,
+        progress_bar=bool(progress),
         target_accept=settings.target_accept,
         blocking=False,
         **variance_scales(nutpie.sample),
     )
-    trace = _waited_for(sampler, callbacks)
+    with progress_bar("Sampling by NUTS", is_shown=None if progress is None else False):  # else it has a bar of its own
+        trace = _waited_for(sampler, callbacks)
     positions = np.asarray(trace["posterior"]["z"], dtype=np.float64)
     wanted = (settings.num_chains, settings.num_draws, target.dimension)
     if positions.shape != wanted or not np.isfinite(positions).all():

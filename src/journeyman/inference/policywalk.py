@@ -42,7 +42,7 @@ def infer_policywalk(
     *,
     seed: int = 0,
     num_threads: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     sampler: str = "nuts",
     num_chains: int | None = None,
     num_warmup: int | None = None,

@@ -98,7 +98,7 @@ def infer_smc(
     *,
     seed: int = 0,
     num_threads: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **settings: Any,
 ) -> Posterior:
     """Sample the posterior of all demonstrations at once; settings as in `SMCSettings`.
@@ -181,7 +181,6 @@ def advance(
     counts: AnyArray,
     *,
     num_threads: int | None = None,
-    report: Report | None = None,
 ) -> Particles:
     """Return particles of the posterior given `counts` `[S, A]`, from those given any other counts.
 
@@ -189,12 +188,13 @@ def advance(
     what a search finds is taken, unless it has clearly less evidence; with many parameters there is no search. From the
     prior to many answers at once, such as a table of recorded steps, it may go by way of a Gaussian (see `batch`).
     """
-    if particles.settings.path == "auto" and not particles.counts.any() and not particles.moved_counts.any():
-        counts = np.asarray(counts)
-        found, _ = batch.shortcut(particles, counts, num_threads=num_threads, report=report or (lambda part: None))
-        if found is not None:
-            return found
-    return _advanced(particles, counts, num_threads=num_threads, report=report)
+    with progress_bar("Moving particles") as report:
+        if particles.settings.path == "auto" and not particles.counts.any() and not particles.moved_counts.any():
+            counts = np.asarray(counts)
+            found, _ = batch.shortcut(particles, counts, num_threads=num_threads, report=report)
+            if found is not None:
+                return found
+        return _advanced(particles, counts, num_threads=num_threads, report=report)
 
 
 def _advanced(particles: Particles, counts: AnyArray, *, num_threads: int | None, report: Report | None) -> Particles:

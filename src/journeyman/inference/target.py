@@ -26,7 +26,8 @@ from journeyman.mdp.ordering import SparseRows, shared_rows
 from journeyman.problem import Problem
 from journeyman.rewards import AffineMap, continuous
 from journeyman.rewards.agreement import trusted_affine_map
-from journeyman.threads import resolve_num_threads, run_chunks
+from journeyman.storage.spread import spread
+from journeyman.threads import resolve_num_threads, run_chunks, stop_mark
 from journeyman.types import AnyArray, FloatArray, IntArray
 
 ENGINES = ("auto", "dense", "sparse")
@@ -72,6 +73,8 @@ class Target:
         "dense", "sparse", or "auto": by the number of states.
     """
 
+    _first: "Self | None" = None  # that this one differs from in its data only: it is sent to a cluster once
+
     def __init__(
         self, problem: Problem, counts: ArrayLike | Iterable[Demonstration] | None = None, *, engine: str = "auto"
     ) -> None:
@@ -106,9 +109,13 @@ class Target:
 
         A change of counts may be negative where something was removed; only `log_likelihood` makes sense then.
         """
+        return self.with_data(self._grouped(counts, is_change=is_change))
+
+    def with_data(self, data: Any) -> Self:
+        """Return the target of the same problem with other data, as kernels take them."""
         other = object.__new__(type(self))
-        other.problem, other.model, other.is_dense = self.problem, self.model, self.is_dense
-        other.data = self._grouped(counts, is_change=is_change)
+        other.problem, other.model, other.is_dense, other.data = self.problem, self.model, self.is_dense, data
+        other._first = self._first or self
         return other
 
     def with_precision(self, precision: float) -> Self:
@@ -119,6 +126,7 @@ class Target:
         other = object.__new__(type(self))
         other.problem, other.data, other.is_dense = self.problem, self.data, self.is_dense
         other.model = self.model._replace(**changes)
+        other._first = None
         return other
 
     def new_work(self) -> Work:
@@ -138,7 +146,7 @@ class Target:
             slope=np.zeros(self.problem.reward_model.num_parameters),
             q=np.zeros(num_states * num_actions),
             action_values=np.zeros(num_states * num_actions),
-            num_updates=np.array([-1, 0, 0]),
+            num_updates=stop_mark(np.array([-1, 0, 0, 0])),
             num_gradients=np.zeros(1, dtype=np.int64),
             powers=np.zeros(num_states * num_actions),
             pending=np.zeros((2 * kernels.MAX_PENDING, num_states)),
@@ -218,6 +226,10 @@ class Target:
         num_chains, num_moves, dimension = momenta.shape
         if shifted is None:
             shifted = Shifts(*2 * (np.zeros((num_chains, num_moves, 0, 0)),))
+        arrays = (*start, momenta, uniforms, steps, lengths, *shifted)
+        found = spread(_moved, self._first or self, arrays, self.data, scales, stretch)
+        if found is not None:
+            return KeptMoves((found[0], found[1], found[2]), found[3], int(found[4].sum()))
         num_states = start[1].shape[1]
         kept = (
             np.empty((num_chains, num_moves, dimension)),
@@ -240,6 +252,29 @@ class Target:
         chunk_size = 0 if num_threads == 1 else max(1, num_chains // (8 * num_threads))
         run_chunks(move_part, num_chains, num_threads, chunk_size)
         return KeptMoves(kept, acceptance, int(counted.sum()))
+
+
+def _moved(
+    target: Target,
+    data: Any,
+    scales: FloatArray,
+    stretch: FloatArray,
+    positions: FloatArray,
+    values: FloatArray,
+    policies: IntArray,
+    momenta: FloatArray,
+    uniforms: FloatArray,
+    steps: FloatArray,
+    lengths: IntArray,
+    shifts: FloatArray,
+    shift_uniforms: FloatArray,
+) -> tuple[AnyArray, ...]:
+    """Do `move_chains` for some of the chains, on a worker: positions, values, policies, acceptance and gradients."""
+    start, shifted = (positions, values, policies), Shifts(shifts, shift_uniforms)
+    found = target.with_data(data).move_chains(start, momenta, uniforms, scales, stretch, steps, lengths, 1, shifted)
+    counted = np.zeros(len(positions), dtype=np.int64)
+    counted[0] = found.num_gradients
+    return *found.kept, found.acceptance, counted
 
 
 def log_normaliser(dimension: int, precision: float) -> float:

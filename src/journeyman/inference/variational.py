@@ -209,7 +209,7 @@ def infer_variational(
     *,
     seed: int = 0,
     num_threads: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     num_draws: int = 1000,
     td_weight: float = 0.5,
     max_iterations: int = 10_000,

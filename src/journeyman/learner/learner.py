@@ -6,6 +6,7 @@ computed from these and kept only to save time.
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -62,6 +63,8 @@ class ActiveLearner(LedgerView):
     is_checked
         Whether the model is checked when a certificate would hold (see `criticism`); nothing but its verdict depends on
         that. False is for simulations, where the model is right and time counts.
+    progress
+        Whether to show how far long work is. Default: what takes more than a second, on a terminal or in a notebook.
     """
 
     def __init__(
@@ -90,6 +93,7 @@ class ActiveLearner(LedgerView):
         num_threads: int | None = None,
         max_seconds: float | None = None,
         is_checked: bool = True,
+        progress: bool | None = None,
     ) -> None:
         settings = LearnerSettings.for_problem(
             problem,
@@ -113,7 +117,7 @@ class ActiveLearner(LedgerView):
             step_cost=step_cost,
             seed=seed,
         )
-        self._begin(problem, settings, num_threads, max_seconds, is_checked)
+        self._begin(problem, settings, num_threads, max_seconds, is_checked, progress)
 
     def _begin(
         self,
@@ -122,11 +126,12 @@ class ActiveLearner(LedgerView):
         num_threads: int | None,
         max_seconds: float | None,
         is_checked: bool,
+        progress: bool | None,
     ) -> None:
         settings.check_problem(problem)
         resolve_num_threads(num_threads)
         self.problem, self.num_threads = problem, num_threads
-        self.max_seconds, self.is_checked = checked_seconds(max_seconds), is_checked
+        self.max_seconds, self.is_checked, self.progress = checked_seconds(max_seconds), is_checked, progress
         self._state = State(problem, settings, Ledger(problem))
         self._cache: dict[str, tuple[int, Any]] = {}
 
@@ -139,10 +144,11 @@ class ActiveLearner(LedgerView):
         num_threads: int | None = None,
         max_seconds: float | None = None,
         is_checked: bool = True,
+        progress: bool | None = None,
     ) -> "ActiveLearner":
         """Return a new learner with given settings."""
         learner = cls.__new__(cls)
-        learner._begin(problem, settings, num_threads, max_seconds, is_checked)
+        learner._begin(problem, settings, num_threads, max_seconds, is_checked, progress)
         return learner
 
     @property
@@ -164,9 +170,9 @@ class ActiveLearner(LedgerView):
         """
         return self.ask_batch(1)[0]
 
-    def ask_batch(self, k: int, *, progress: bool = False) -> tuple[Query, ...]:
+    def ask_batch(self, k: int, *, progress: bool | None = None) -> tuple[Query, ...]:
         """Return `k` queries that tell most together, for experts who answer several at once."""
-        with progress_bar("Choosing questions", is_shown=progress) as report:
+        with self._bar("Choosing questions", progress) as report:
             self.apply(self.propose_ask(k, report_fn=report))
         return self.queries[-k:]
 
@@ -275,7 +281,8 @@ class ActiveLearner(LedgerView):
         self._apply(event, is_checked=True)
 
     def _apply(self, event: Event, is_checked: bool) -> None:
-        self._state = advance(self._state, event, self.num_threads, is_checked=is_checked)
+        with self._bar("Updating the belief"):
+            self._state = advance(self._state, event, self.num_threads, is_checked=is_checked)
         if self.pending:
             self.prepare()
 
@@ -290,7 +297,8 @@ class ActiveLearner(LedgerView):
 
     def posterior(self) -> Posterior:
         """Return the belief about the reward after all answers so far; computed if need be."""
-        self._state = compute_belief(self._state, self.num_threads)
+        with self._bar("Updating the belief"):
+            self._state = compute_belief(self._state, self.num_threads)
         assert self._state.belief is not None
         return self._state.belief.posterior
 
@@ -307,7 +315,7 @@ class ActiveLearner(LedgerView):
         number, epsilon = self._state.last_change, self.settings.epsilon
         return self._computed("apprentice", number, lambda: read_only(choose_fn(self.posterior(), epsilon)))
 
-    def certificate(self, *, progress: bool = False) -> Certificate:
+    def certificate(self, *, progress: bool | None = None) -> Certificate:
         """Return what may be said about `apprentice()`, on samples drawn until that is decided, or for long enough.
 
         Each state of knowledge has its own samples, the same whenever it is asked for. Ctrl-C ends it, and leaves the
@@ -315,11 +323,11 @@ class ActiveLearner(LedgerView):
         """
         return self.certifying("certificate")(progress)
 
-    def confirmation(self, *, progress: bool = False) -> Certificate:
+    def confirmation(self, *, progress: bool | None = None) -> Certificate:
         """Return what a fresh, longer posterior says about `apprentice()`; takes the time of inference from scratch."""
         return self.certifying("confirmation")(progress)
 
-    def certifying(self, name: str, *, is_quick: bool = False) -> Callable[[bool], Certificate]:
+    def certifying(self, name: str, *, is_quick: bool = False) -> Callable[[bool | None], Certificate]:
         """Return a function that computes the "certificate" or "confirmation" of what is known now.
 
         It takes whether to show progress. The learner may be told more before and while it computes: nothing waits.
@@ -331,13 +339,13 @@ class ActiveLearner(LedgerView):
         answers, limits = tuple(self.ledger.answers.values()), (self.num_threads, self.max_seconds)
         arguments, criticise_fn = (belief, self.settings, policy, answers, *limits), self.criticising()
 
-        def compute(progress: bool) -> Certificate:
+        def compute(progress: bool | None) -> Certificate:
             def check(_: Posterior, is_full: bool) -> Criticism | None:
                 wanted = None if is_full and not is_quick else False
                 return criticise_fn(wanted, progress) if self.is_checked else None
 
             kept = f"quick {name}" if is_quick else name
-            return self._computed(kept, number, lambda: certify_fn(*arguments, progress, check))
+            return self._computed(kept, number, lambda: certify_fn(*arguments, progress, check), progress)
 
         return compute
 
@@ -362,7 +370,7 @@ class ActiveLearner(LedgerView):
         answers, num_threads = tuple(self.ledger.answers.values()), self.num_threads
         seed = self.settings.stream_seed(CRITICISM, number + 1)
 
-        def compute(is_full: bool | None, progress: bool = False) -> Criticism:
+        def compute(is_full: bool | None, progress: bool | None = None) -> Criticism:
             if is_full is None:
                 is_full = is_quick_to_check(posterior)
             return self._computed(
@@ -371,6 +379,7 @@ class ActiveLearner(LedgerView):
                 lambda: criticise(
                     posterior, answers, is_full=is_full, seed=seed, num_threads=num_threads, progress=progress
                 ),
+                progress,
             )
 
         return compute
@@ -389,9 +398,10 @@ class ActiveLearner(LedgerView):
         Goal "policy": the certificate holds, and is confirmed on a fresh, longer posterior, once for every state of
         knowledge that calls for it. Goal "reward": intervals are narrow enough, or answers tell hardly anything more.
         """
-        return is_goal_reached(self)
+        with self._bar("Looking whether the goal is reached"):
+            return is_goal_reached(self)
 
-    def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool = False) -> Forecast:
+    def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool | None = None) -> Forecast:
         """Return how many more answers it may take until the certificate holds, by simulating the rest of the learning.
 
         Each run is a copy of this learner that asks an expert whose reward is drawn from the posterior. That takes as
@@ -411,7 +421,7 @@ class ActiveLearner(LedgerView):
 
         def copy(seed: int) -> ActiveLearner:
             settings = replace(self.settings, seed=seed, max_samples=min(self.settings.max_samples, FORECAST_SAMPLES))
-            options: dict[str, Any] = {"num_threads": self.num_threads, "is_checked": False}
+            options: dict[str, Any] = {"num_threads": self.num_threads, "is_checked": False, "progress": False}
             learner = ActiveLearner.from_settings(self.problem, settings, **options)
             learner._state = resumed(self.problem, settings, events, snapshot)
             return learner
@@ -468,10 +478,14 @@ class ActiveLearner(LedgerView):
         kept = self._cache.get(name)
         return kept[1] if kept is not None and kept[0] == number else None
 
-    def _computed(self, name: str, number: int, compute_fn: Callable[[], T]) -> T:
+    def _bar(self, title: str, progress: bool | None = None) -> AbstractContextManager[Report]:
+        return progress_bar(title, is_shown=self.progress if progress is None else progress)
+
+    def _computed(self, name: str, number: int, compute_fn: Callable[[], T], progress: bool | None = None) -> T:
         """Return what was computed at this event number, or compute it now."""
         value: T | None = self._kept(name, number)
         if value is None:
-            value = compute_fn()
+            with self._bar(f"Computing the {name}", progress):
+                value = compute_fn()
             self._cache[name] = (number, value)
         return value

@@ -54,7 +54,7 @@ class Learner(Protocol):
     def ask(self) -> Query:
         """Return the query to put to the expert next."""
 
-    def ask_batch(self, k: int, *, progress: bool = False) -> tuple[Query, ...]:
+    def ask_batch(self, k: int, *, progress: bool | None = None) -> tuple[Query, ...]:
         """Return `k` queries that tell most together."""
 
     def tell(self, query: Query | int, answer: Answer, *, annotator: str | None = None) -> AnswerId:
@@ -99,10 +99,10 @@ class Learner(Protocol):
     def apprentice(self) -> IntArray:
         """Return the policy `[S]` that we hand out."""
 
-    def certificate(self, *, progress: bool = False) -> Certificate:
+    def certificate(self, *, progress: bool | None | None = None) -> Certificate:
         """Return what may be said about `apprentice()`, on samples drawn until that is decided, or for long enough."""
 
-    def confirmation(self, *, progress: bool = False) -> Certificate:
+    def confirmation(self, *, progress: bool | None | None = None) -> Certificate:
         """Return what a fresh, longer posterior says about `apprentice()`."""
 
     def criticism(self, *, is_full: bool | None = None) -> Criticism:
@@ -114,7 +114,7 @@ class Learner(Protocol):
     def is_finished(self) -> bool:
         """Return whether the goal is reached."""
 
-    def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool = False) -> Forecast:
+    def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool | None = None) -> Forecast:
         """Return how many more answers it may take until the certificate holds."""
 
     def history(self) -> tuple[StepRecord, ...]:

@@ -42,7 +42,7 @@ def certificate_of(
     demonstrations: Iterable[Demonstration],
     num_threads: int | None,
     max_seconds: float | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     check_fn: CheckFn | None = None,
 ) -> Certificate:
     """Certify the policy that we hand out, on samples drawn for that until the claim is decided.
@@ -73,7 +73,7 @@ def confirmation_of(
     demonstrations: Iterable[Demonstration],
     num_threads: int | None,
     max_seconds: float | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     check_fn: CheckFn | None = None,
 ) -> Certificate:
     """Certify the policy that we hand out on a posterior computed from nothing, with another seed and for longer.
@@ -106,7 +106,7 @@ def _decided(
     factor: int,
     max_seconds: float | None,
     title: str,
-    progress: bool,
+    progress: bool | None,
     check_fn: CheckFn | None,
 ) -> Certificate:
     with progress_bar(title, is_shown=progress) as report:
@@ -191,7 +191,7 @@ def forecast_answers(
     *,
     num_runs: int,
     limit: int,
-    progress: bool,
+    progress: bool | None,
 ) -> Forecast:
     """Simulate `num_runs` courses of learning, each of at most `limit` more answers.
 

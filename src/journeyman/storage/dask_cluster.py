@@ -78,6 +78,11 @@ class DaskCluster(Workers):
         future: Future[Any] = self._executor.submit(remote_task, own_version(), plugins, task_fn, *arguments)
         return future
 
+    def share(self, value: Any) -> Any:
+        """Send a value to all workers there are now; others get it from them."""
+        self._await_scheduler()
+        return self._client.scatter(value, broadcast=True, hash=False)
+
     def error_of(self, future: Future[Any]) -> BaseException | None:
         """Return the error of a task; raises one that concerns all tasks."""
         try:

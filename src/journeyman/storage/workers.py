@@ -54,6 +54,10 @@ class Workers(ABC):
     def submit(self, task_fn: TaskFn, *arguments: Any, key: str = "") -> Future[Any]:
         """Hand out a task; `key` says what it belongs to, so that the worker that had it last may get it again."""
 
+    def share(self, value: Any) -> Any:
+        """Return what stands for a large value as an argument of tasks, so that it is sent once and not with each."""
+        return value
+
     def error_of(self, future: Future[Any]) -> BaseException | None:
         """Return the error that a task ended with, None if it ended well."""
         return future.exception()

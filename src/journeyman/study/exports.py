@@ -57,7 +57,7 @@ class Work(NamedTuple):
 
     study: Study
     level: float = LEVEL
-    is_shown: bool = False
+    is_shown: bool | None = False
     report_fn: Report = lambda done: None
 
     def posterior(self) -> Posterior:
@@ -105,7 +105,9 @@ def export_table(study: Study, what: str, *, level: float = LEVEL) -> Table:
     return TABLES[what](Work(study, share(level, "level", "0.95 is usual.")))
 
 
-def write_export(study: Study, what: str, path: str | Path, *, level: float = LEVEL, progress: bool = False) -> None:
+def write_export(
+    study: Study, what: str, path: str | Path, *, level: float = LEVEL, progress: bool | None = None
+) -> None:
     """Write something that a study knows to a file, in the format of its ending, whole or not at all.
 
     Parameters

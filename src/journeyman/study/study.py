@@ -136,7 +136,7 @@ class Study(LedgerView):
         """Return the query to put to the expert next."""
         return self.ask_batch(1)[0]
 
-    def ask_batch(self, k: int, *, progress: bool = False) -> tuple[Query, ...]:
+    def ask_batch(self, k: int, *, progress: bool | None = None) -> tuple[Query, ...]:
         """Return `k` queries that tell most together, for experts who answer several at once."""
         k = checked_batch(k)
         with self._lock, progress_bar("Updating the belief", is_shown=progress) as report:
@@ -228,7 +228,7 @@ class Study(LedgerView):
             write_study(Path(path), wanted, chosen, cloned_events(self._log, times), self.identity)
 
     def sheet(
-        self, path: str | Path, k: int = 1, *, title: str | None = None, progress: bool = False
+        self, path: str | Path, k: int = 1, *, title: str | None = None, progress: bool | None = None
     ) -> tuple[Query, ...]:
         """Write an answer sheet for all questions that wait, for somebody elsewhere; `merge` takes the answers.
 
@@ -310,17 +310,17 @@ class Study(LedgerView):
     knowledge = _current(ActiveLearner.knowledge)
     history = _current(ActiveLearner.history)
 
-    def certificate(self, *, progress: bool = False) -> Certificate:
+    def certificate(self, *, progress: bool | None | None = None) -> Certificate:
         """Return what may be said about `apprentice()`; others can ask and tell meanwhile."""
         return self._certified("certificate", progress)
 
-    def quick_certificate(self, *, progress: bool = False) -> Certificate:
+    def quick_certificate(self, *, progress: bool | None | None = None) -> Certificate:
         """Return the same, with a quick check of the model only: for those who know its `verdict` already."""
         with self._lock:
             certify_fn = self._catch_up().certifying("certificate", is_quick=True)
         return certify_fn(progress)
 
-    def confirmation(self, *, progress: bool = False) -> Certificate:
+    def confirmation(self, *, progress: bool | None | None = None) -> Certificate:
         """Return what a fresh, longer posterior says about `apprentice()`; others can ask and tell meanwhile."""
         return self._certified("confirmation", progress)
 
@@ -342,7 +342,7 @@ class Study(LedgerView):
             criticise_fn = self._catch_up().criticising()
         return criticise_fn(is_full)
 
-    def _certified(self, name: str, progress: bool) -> Certificate:
+    def _certified(self, name: str, progress: bool | None) -> Certificate:
         with self._lock:
             learner = self._catch_up()
             certify_fn, number = learner.certifying(name), last_change(learner.events)
@@ -359,7 +359,7 @@ class Study(LedgerView):
         """Return whether the goal is reached; others can ask and tell meanwhile."""
         return is_goal_reached(self)
 
-    def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool = False) -> Forecast:
+    def forecast(self, *, num_runs: int = 20, limit: int = 100, progress: bool | None = None) -> Forecast:
         """Return how many more answers it may take until the certificate holds; others can ask and tell meanwhile."""
         with self._lock:
             learner = self._catch_up()

@@ -79,6 +79,7 @@ def interview(
 
     from journeyman.cli.study.desk import LineDesk, TerminalDesk
     from journeyman.cli.warmup import compile_at_first_use
+    from journeyman.progress import progress_bar
     from journeyman.study import Study
     from journeyman.threads import one_thread
 
@@ -86,7 +87,11 @@ def interview(
     is_terminal = sys.stdin.isatty() and console.is_terminal and not console.is_dumb_terminal and not lines
     session = None
     # Threads of linear algebra wait for each other, which is slow on a busy machine; what is solved here is small.
-    with one_thread(), Study.open(file, num_threads=threads, max_seconds=PATIENCE) as study:
+    with (
+        one_thread(),
+        progress_bar("Interview", is_shown=False),
+        Study.open(file, num_threads=threads, max_seconds=PATIENCE) as study,
+    ):
         with TerminalDesk(console) if is_terminal else LineDesk(console) as desk, suppress(KeyboardInterrupt):
             if is_terminal:
                 desk.show(lambda width, height: [Text("One moment: the first question is being chosen.")])

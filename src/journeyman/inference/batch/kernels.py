@@ -119,6 +119,8 @@ def trajectory(gradient_fn, model, data, work, q, flow, power, log_p, step, num_
     start = 0.5 * norm(q, flow.v, flow.along_v) - power * log_p - (1.0 - power) * log_q(q, flow.z, flow.along_z)
     kick(q, flow, power, 0.5 * step)
     for count in range(num_steps):
+        if work.num_updates[3] != 0:
+            return log_p, 0.0, np.inf
         for d in range(flow.z.size):
             flow.z[d] += step * flow.v[d]
         for r in range(flow.along_z.size):
@@ -157,6 +159,8 @@ def move_bridge(
     z, gradient, along_z = np.empty(dimension), np.empty(dimension), np.empty(rank)
     V, pi = np.empty(values.shape[1]), np.empty(values.shape[1], dtype=np.int64)
     for c in range(num_chains):
+        if work.num_updates[3] != 0:
+            return
         assign(z, positions[c])
         start_from(work, policies[c], values[c])
         log_p = gradient_fn(model, data, work, z, gradient)

@@ -7,6 +7,7 @@ optimal policy switches. See `kernels` for how trajectories meet these jumps.
 
 import time
 from dataclasses import replace
+from functools import partial
 
 from journeyman.checks import one_of
 from journeyman.errors import InputError
@@ -64,7 +65,7 @@ def infer_valuewalk(
     *,
     seed: int = 0,
     num_threads: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     jumps: str = "refract",
     jacobian: bool = True,
     num_chains: int | None = None,
@@ -102,7 +103,7 @@ def infer_valuewalk(
     threads = resolve_num_threads(num_threads)
     target = Target(problem, counts, engine="dense")
     space = space_of(problem, target.model, JUMPS[jumps] if jacobian else IGNORE)
-    chains = run_chains(lambda: ValueWalk(target, space), settings, seed=seed, num_threads=threads, progress=progress)
+    chains = run_chains(partial(ValueWalk, target, space), settings, seed=seed, num_threads=threads, progress=progress)
     chains = thinned(chains, settings.thin)
     x = chains.positions.reshape(-1, target.dimension) @ space.mixing.T
     theta, values = rewards_of_values(problem, x)

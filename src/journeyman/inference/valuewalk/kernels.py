@@ -480,6 +480,8 @@ def value_trajectory(
         start += 0.5 * momentum[d] * momentum[d]
     current, change = log_density, np.inf
     for _ in range(num_steps):
+        if work.num_updates[3] != 0:
+            return current, np.inf
         mix_back(space.mixing, gradient, memory.mixed)
         kick(momentum, memory.mixed, scales, stretch, 0.5 * step)
         gain, count = drift(

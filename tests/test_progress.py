@@ -1,0 +1,118 @@
+"""Progress of long work: one bar, whoever called whom."""
+
+import io
+import re
+import threading
+import time
+
+import pytest
+
+from journeyman import progress
+from journeyman.progress import progress_bar
+
+
+class Watched(io.StringIO):
+    """An error stream that is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def watch(monkeypatch):
+    """Give a function that puts a terminal in the place of the error stream: in the test, since pytest does so too."""
+
+    def put():
+        stream = Watched()
+        monkeypatch.setattr("sys.stderr", stream)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setattr(progress, "DELAY", 0.05)
+        return stream
+
+    return put
+
+
+def plain(stream):
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
+
+
+def test_a_bar_that_is_asked_for_appears_at_once(watch):
+    terminal = watch()
+    with progress_bar("Solving", is_shown=True) as report:
+        report(0.25)
+        report(0.5, "Solving more")
+    assert "Solving" in plain(terminal)
+
+
+def test_short_work_shows_nothing_unless_asked(watch):
+    terminal = watch()
+    with progress_bar("Solving") as report:
+        report(0.5)
+    time.sleep(0.1)
+    assert terminal.getvalue() == ""
+
+
+def test_long_work_shows_a_bar_by_itself(watch):
+    terminal = watch()
+    with progress_bar("Solving") as report:
+        report(0.4)
+        time.sleep(0.3)
+    assert "Solving" in plain(terminal) and "40%" in plain(terminal)
+
+
+def test_work_inside_of_work_speaks_through_the_outer_bar(watch):
+    terminal = watch()
+    with progress_bar("Updating", is_shown=True), progress_bar("Moving particles", is_shown=True) as report:
+        report(0.3)
+        time.sleep(0.3)
+    assert "Updating: Moving particles" in plain(terminal) and "30%" in plain(terminal)
+
+
+def test_the_outer_work_says_how_far_it_is_if_it_knows(watch):
+    terminal = watch()
+    with progress_bar("Updating", is_shown=True) as outer:
+        outer(0.6)
+        with progress_bar("Moving particles") as inner:
+            inner(0.1)
+            time.sleep(0.3)
+    assert "60%" in plain(terminal) and "10%" not in plain(terminal)
+
+
+def test_silence_reaches_what_is_inside(watch):
+    terminal = watch()
+    with progress_bar("Quietly", is_shown=False), progress_bar("Moving particles", is_shown=True) as report:
+        report(0.3)
+        time.sleep(0.1)
+    assert terminal.getvalue() == ""
+
+
+def test_other_threads_show_nothing_by_themselves(watch):
+    terminal = watch()
+
+    def work():
+        with progress_bar("In the background") as report:
+            report(0.5)
+            time.sleep(0.2)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert terminal.getvalue() == ""
+
+
+def test_nothing_is_shown_where_nobody_watches(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "DELAY", 0.01)
+    with progress_bar("Solving") as report:
+        time.sleep(0.1)
+        report(0.5)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_bar_is_over_after_an_error(watch):
+    terminal = watch()
+    with pytest.raises(ZeroDivisionError), progress_bar("Solving", is_shown=True):
+        raise ZeroDivisionError
+    length = len(terminal.getvalue())
+    with progress_bar("Again", is_shown=False):
+        time.sleep(0.05)
+    assert len(terminal.getvalue()) == length
