@@ -60,7 +60,7 @@ def play(
     max_steps: int | None = None,
     state_fn: StateFunction | None = None,
     mdp: FiniteMDP | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Played:
     """Let a policy act for some episodes.
 
@@ -81,7 +81,7 @@ def play(
     mdp
         Dynamics that all steps must be possible in; see `from_trajectories`.
     progress
-        Whether to show a bar.
+        Whether to show a bar; default: if it takes more than a second, and somebody watches.
     """
     num_episodes = whole_number(num_episodes, "num_episodes", 1)
     discount = share(discount, "discount", "Give that of the problem.")

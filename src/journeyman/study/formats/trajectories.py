@@ -31,7 +31,7 @@ MOST_LISTED = 10
 PREFIX = "journeyman_"
 MINARI_FACTS = ("ended", "final_state", "query_id")
 # Of namespaces Minari wants two characters at least, and only says so when the folder of a shorter one is made already.
-ID_PATTERN = re.compile(r"([\w-]{2,}/)?([\w-]+/)*[\w-]+-v\d+", re.ASCII)
+ID_PATTERN = re.compile(r"([\w-]{2,}/([\w-]+/)*)?[\w-]+-v\d+", re.ASCII)
 DESCRIPTION = (
     "Demonstrations of an expert, written by journeyman. Observations are states, rewards are unknown and given as 0. "
     "infos: journeyman_ended (0 annotation, 1 truncated, 2 terminated), journeyman_final_state and journeyman_query_id "
@@ -120,7 +120,7 @@ def _demonstration(item: Any, index: int, state_fn: StateFunction | None, mdp: F
 
 def _state_numbers(observations: Any, size: int, index: int) -> list[int]:
     """Return observations that are state numbers, or say what they are instead."""
-    obs = np.zeros(0) if isinstance(observations, Mapping | tuple) else np.asarray(observations)
+    obs = np.asarray(observations) if isinstance(observations, np.ndarray | list) else np.zeros(0)
     if obs.ndim != 1 or obs.dtype.kind not in "iu":
         got = type(observations).__name__
         got = f"{obs.dtype} of shape {obs.shape}" if obs.dtype.kind != "O" and obs.size else got
