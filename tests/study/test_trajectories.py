@@ -139,7 +139,7 @@ def test_all_impossible_steps_are_listed():
         from_trajectories(bad, mdp=MDP)
     assert str(caught.value).splitlines()[:5] == [
         "trajectories must be possible in this problem, got 4 impossible steps:",
-        "  trajectory 0, step 1: state 7, where there are 0..3",
+        "  trajectory 0, step 2: state 7, where there are 0..3",
         "  trajectory 1, step 0: action 4, where there are 0..1",
         "  trajectory 2, step 0: action right in a cannot lead to c",
         "  trajectory 2, step 2: action left in d, where every episode has ended",
@@ -199,6 +199,19 @@ def test_minari_with_other_observations(datasets):
     dataset_of(datasets, "others/dict-v0", dicts, spaces.Dict({"cell": spaces.Discrete(4), "place": box}))
     options["state_fn"] = lambda observation: observation["cell"]
     assert read_demonstrations("others/dict-v0", PROBLEM, **options) == (TO_THE_END,)
+
+
+def test_all_states_and_actions_that_do_not_exist_are_listed_on_import(tmp_path):
+    path = tmp_path / "theirs.npz"
+    np.savez(path, obs=[0, 9, 8, 0, 1], acts=[1, 1, 5], terminal=[False, False], indices=[2])
+    with pytest.raises(InputError) as caught:
+        read_demonstrations(path, PROBLEM, format="imitation", skip_impossible=True)
+    assert str(caught.value).splitlines()[:4] == [
+        "trajectories must be possible in this problem, got 3 impossible steps:",
+        "  trajectory 0, step 1: state 9, where there are 0..3",
+        "  trajectory 0, step 2: state 8, where there are 0..3",
+        "  trajectory 1, step 0: action 5, where there are 0..1",
+    ]
 
 
 def test_state_fn_goes_with_observations_only(tmp_path):

@@ -185,13 +185,14 @@ def _ends_outside(item: Demonstration, mdp: FiniteMDP) -> bool:
     return item.final_state not in next_states and float(chances.sum()) < 1.0 - 1e-9
 
 
-def _check_possible(demonstrations: Sequence[Demonstration], mdp: FiniteMDP) -> None:
-    """List and refuse steps with states or actions that do not exist, or that cannot follow each other."""
-    wrong = [
-        f"trajectory {index}, step {time}: {reason}"
-        for index, item in enumerate(demonstrations)
-        for time, reason in _impossible_steps(item, mdp)
-    ]
+def _check_possible(demonstrations: Sequence[Demonstration], mdp: FiniteMDP, *, only_numbers: bool = False) -> None:
+    """List and refuse steps with states or actions that do not exist, or that cannot happen (not `only_numbers`)."""
+    wrong = []
+    for index, item in enumerate(demonstrations):
+        found = list(_unknown_numbers(item, mdp))
+        if not found and not only_numbers:
+            found = list(_impossible_steps(item, mdp))
+        wrong += [f"trajectory {index}, step {time}: {reason}" for time, reason in found]
     if wrong:
         shown = "\n".join(f"  {line}" for line in wrong[:MOST_LISTED])
         rest = f"\n  and {len(wrong) - MOST_LISTED} more" if len(wrong) > MOST_LISTED else ""
@@ -202,16 +203,20 @@ def _check_possible(demonstrations: Sequence[Demonstration], mdp: FiniteMDP) -> 
         )
 
 
+def _unknown_numbers(item: Demonstration, mdp: FiniteMDP) -> Iterator[tuple[int, str]]:
+    """Yield steps, or the one before the final state, whose numbers are none of the problem's."""
+    final = [] if item.final_state is None else [(len(item.steps), item.final_state, 0)]
+    for time, state, action in [*((t, *step) for t, step in enumerate(item.steps)), *final]:
+        if state >= mdp.num_states:
+            yield time, f"state {state}, where there are 0..{mdp.num_states - 1}"
+        if action >= mdp.num_actions:
+            yield time, f"action {action}, where there are 0..{mdp.num_actions - 1}"
+
+
 def _impossible_steps(item: Demonstration, mdp: FiniteMDP) -> Iterator[tuple[int, str]]:
     after = [*(state for state, _ in item.steps[1:]), item.final_state]
     for time, ((state, action), next_state) in enumerate(zip(item.steps, after, strict=True)):
-        known = [state, *([] if next_state is None else [next_state])]
-        outside = [number for number in known if number >= mdp.num_states]
-        if outside:
-            yield time, f"state {outside[0]}, where there are 0..{mdp.num_states - 1}"
-        elif action >= mdp.num_actions:
-            yield time, f"action {action}, where there are 0..{mdp.num_actions - 1}"
-        elif mdp.terminal[state]:
+        if mdp.terminal[state]:
             yield time, f"action {mdp.action_name(action)} in {mdp.state_name(state)}, where every episode has ended"
         elif not mdp.available[state, action]:
             yield time, f"action {mdp.action_name(action)} in {mdp.state_name(state)}, which does not have it"
@@ -259,7 +264,7 @@ def read_imitation(
     about = {name: arrays[f"{PREFIX}{name}"] for name in ABOUT if f"{PREFIX}{name}" in arrays}
     if len(about) == len(ABOUT):
         found = [with_facts(item, about_record(about, index)) for index, item in enumerate(found)]
-    return tuple(found if mdp is None else [_within(item, mdp) for item in found])
+    return _within(found, mdp)
 
 
 def with_facts(demonstration: Demonstration, facts: dict[str, Any]) -> Demonstration:
@@ -331,13 +336,18 @@ def read_minari(
     arrays = [TrajectoryArrays(e.observations, e.actions, None, bool(np.asarray(e.terminations)[-1])) for e in episodes]
     found = [_demonstration(item, index, state_fn, mdp) for index, item in enumerate(arrays)]
     completed = [_completed(*pair) for pair in zip(found, episodes, strict=True)]
-    return tuple(completed if mdp is None else [_within(item, mdp) for item in completed])
+    return _within(completed, mdp)
 
 
-def _within(item: Demonstration, mdp: FiniteMDP) -> Demonstration:
-    """Return a demonstration without an end outside of the dynamics; one that is impossible as it is."""
-    is_known = all(state < mdp.num_states and action < mdp.num_actions for state, action in item.steps)
-    return without_outside_end(item, mdp) if is_known else item
+def _within(demonstrations: Sequence[Demonstration], mdp: FiniteMDP | None) -> tuple[Demonstration, ...]:
+    """Return demonstrations without ends outside of the dynamics; numbers that do not exist are listed and refused.
+
+    Steps that are impossible otherwise are for the caller to refuse, or to split at.
+    """
+    if mdp is None:
+        return tuple(demonstrations)
+    _check_possible(demonstrations, mdp, only_numbers=True)
+    return tuple(without_outside_end(item, mdp) for item in demonstrations)
 
 
 def _completed(item: Demonstration, episode: Any) -> Demonstration:
