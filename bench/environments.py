@@ -1,11 +1,12 @@
 """Gymnasium's environments learned to a certificate: answers, seconds, and what the certified policy truly loses.
 
 A simulated expert, Boltzmann-rational for the environment's own reward, answers single-state questions of an
-`ActiveLearner` in its default settings until the certificate holds and is confirmed. The learner knows the dynamics and
-the form of the reward. "answers" is their range over seeds, "seconds" processor seconds of one thread from the first
-question to the confirmed certificate (median and largest), "longest step" the longest that one answer and the next
-question took, and "true regret" the largest of any certified policy, which must lie below epsilon. "played" is the mean
-discounted return of the certified policy in Gymnasium itself less its predicted value, in standard errors: of all
+`ActiveLearner` in its default settings until the certificate holds and is confirmed. Where each state has a reward of
+its own, the truth is drawn from the prior: Gymnasium's, 0 in all states but one, is no draw of it. The learner knows the
+dynamics and the form of the reward. "answers" is their range over seeds, "seconds" processor seconds of one thread from
+the first question to the confirmed certificate (median and largest), "longest step" the longest that one answer and the
+next question took, and "true regret" the largest of any certified policy, which must lie below epsilon. "played" is the
+mean discounted return of the certified policy in Gymnasium itself less its predicted value, in standard errors: of all
 seeds the one that is furthest from 0.
 
 "within" is the smallest epsilon / true regret of all that were certified (a regret of 0 counts as 1e-9): at least 1.
@@ -36,7 +37,12 @@ def newest(name: str) -> str:
 
 # name: environment, its options, options of the world, epsilon
 CASES = {
-    "FrozenLake 4x4, per state": ("FrozenLake-v1", {}, {"reward": "per_state", "beta": 50.0, "discount": 0.95}, 0.1),
+    "FrozenLake 4x4, per state": (
+        "FrozenLake-v1",
+        {},
+        {"reward": "per_state", "truth": "prior", "beta": 10.0, "discount": 0.95},
+        0.1,
+    ),
     "FrozenLake 8x8, 3 features": (
         "FrozenLake-v1",
         {"map_name": "8x8"},
@@ -46,7 +52,7 @@ CASES = {
     "FrozenLake 8x8, per state": (
         "FrozenLake-v1",
         {"map_name": "8x8"},
-        {"reward": "per_state", "beta": 50.0, "discount": 0.95},
+        {"reward": "per_state", "truth": "prior", "beta": 10.0, "discount": 0.95},
         0.2,
     ),
     "CliffWalking, 3 features": (newest("CliffWalking"), {}, {"beta": 2.0, "discount": 0.95}, 0.5),

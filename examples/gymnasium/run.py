@@ -6,18 +6,17 @@ import numpy as np
 from journeyman import ActiveLearner, evaluate_policy, simulate
 from journeyman.gym import gymnasium_world, play, read_tables
 
-DISCOUNT, EPSILON, NUM_EPISODES = 0.95, 0.05, 3000
+DISCOUNT, EPSILON, NUM_EPISODES = 0.95, 0.01, 3000
 
-# 1. The environment as a problem: dynamics from its table, an unknown reward for each of its 16 cells.
+# 1. The environment as a problem: dynamics from its table, three features of unknown worth: step, hole, goal.
 env = gymnasium.make("FrozenLake-v1")
-world = gymnasium_world(env, reward="per_state", beta=50.0, discount=DISCOUNT)
+world = gymnasium_world(env, reward="features", beta=50.0, discount=DISCOUNT)
 problem, mdp = world.problem, world.problem.mdp
 print(f"{mdp.num_states} states, {mdp.num_actions} actions; {problem.reward_model.num_parameters} unknown rewards")
 
 # 2. Record: the expert, who knows the environment's own reward, acts in Gymnasium.
-recorded = play(env, world.expert.policy, 2, discount=DISCOUNT, seed=1, mdp=mdp)
-lengths = " and ".join(str(len(item)) for item in recorded.demonstrations)
-print(f"Recorded 2 episodes of {lengths} steps.")
+recorded = play(env, world.expert.policy, 1, discount=DISCOUNT, seed=2, mdp=mdp)
+print(f"Recorded an episode of {len(recorded.demonstrations[0])} steps.")
 
 # 3. Learn: from what was recorded, then by asking what to do in the states that matter most.
 learner = ActiveLearner(problem, epsilon=EPSILON, delta=0.1, seed=0)

@@ -15,7 +15,7 @@ def test_links_and_names_of_the_readme_exist():
     for target in re.findall(r"\]\(([^)]+)\)", README):
         assert (EXAMPLE / target).exists(), target
     script = (EXAMPLE / "run.py").read_text("utf-8")
-    for call in ("gymnasium_world(env, reward=", "play(env, world.expert.policy, 2,", "mdp.unrolled("):
+    for call in ("gymnasium_world(env, reward=", "play(env, world.expert.policy, 1,", "mdp.unrolled("):
         assert call in README and call in script
 
 

@@ -226,6 +226,11 @@ def gymnasium_world(
             f"Gymnasium stops episodes after {tables.time_limit} steps; here they go on until they end by themselves. "
             f"To have the limit, with a state for each time: --world-set horizon={tables.time_limit}"
         )
+    if is_own and model.kind != "features":
+        notes["caution"] = (
+            "the environment pays 0 or the same nearly everywhere, which the prior thinks all but impossible: "
+            "certificates may be wrong. Say reward=features, or truth=prior"
+        )
     return World(
         name,
         seed,
