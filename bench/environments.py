@@ -2,14 +2,15 @@
 
 A simulated expert, Boltzmann-rational for the environment's own reward, answers single-state questions of an
 `ActiveLearner` in its default settings until the certificate holds and is confirmed. Where each state has a reward of
-its own, the truth is drawn from the prior: Gymnasium's, 0 in all states but one, is no draw of it. The learner knows the
-dynamics and the form of the reward. "answers" is their range over seeds, "seconds" processor seconds of one thread from
-the first question to the confirmed certificate (median and largest), "longest step" the longest that one answer and the
-next question took, and "true regret" the largest of any certified policy, which must lie below epsilon. "played" is the
-mean discounted return of the certified policy in Gymnasium itself less its predicted value, in standard errors: of all
-seeds the one that is furthest from 0.
+its own, the truth is drawn from the prior: Gymnasium's, 0 in all states but one, is no draw of it. The learner knows
+the dynamics and the form of the reward. "answers" is their range over seeds, "seconds" processor seconds of one thread
+from the first question to the confirmed certificate (median and largest), "longest step" the longest that one answer
+and the next question took, and "true regret" the largest of any certified policy, to compare with epsilon. "played" is
+the mean discounted return of the certified policy in Gymnasium itself less its predicted value, in standard errors: of
+all seeds the one that is furthest from 0.
 
-"within" is the smallest epsilon / true regret of all that were certified (a regret of 0 counts as 1e-9): at least 1.
+"within" is the smallest epsilon / true regret of all that were certified (a regret of 0 counts as 1e-9). Below 1
+a certificate was false, as a share delta of them may be.
 """
 
 import argparse
