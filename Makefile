@@ -7,10 +7,11 @@ PYTEST_ARGS ?=
 PYTEST := -m pytest -n auto --dist loadfile -p no:zarr --durations=10
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+EXAMPLES := $(sort $(wildcard examples/*/run.sh examples/*/run.py))
 BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo labyrinth test test-all bench calibration reproduction-docs lint clean
+.PHONY: help demo examples labyrinth test test-all bench calibration reproduction-docs lint clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -19,6 +20,10 @@ help:  ## Show this list.
 
 demo: .venv/installed  ## Two learners ask a simulated expert; report in journeyman-demo/.
 	$(BIN)/journeyman demo
+
+examples: .venv/compiled  ## Run every example of examples/, one after the other (some minutes).
+	@set -e; PATH="$(CURDIR)/$(BIN):$$PATH"; export PATH; for example in $(EXAMPLES); do echo "== $$example"; \
+	case "$$example" in *.py) (cd "$$(dirname "$$example")" && python run.py);; *) "$$example";; esac; done
 
 labyrinth: .venv/compiled  ## The example with real data, from table to report: examples/labyrinth/mice.html.
 	PATH="$(CURDIR)/$(BIN):$$PATH" examples/labyrinth/run.sh

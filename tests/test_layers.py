@@ -40,6 +40,7 @@ LAYERS = [
     "study",
     "experiment",
     "report",
+    "gym",
     "studio",
     "cli",
 ]

@@ -9,6 +9,7 @@ PURPOSE_OF_EXTRA = {
     "plot": "pictures",
     "tables": "data frames and Parquet files",
     "mcmc": "NUTS sampling, its diagnostics and NetCDF files",
+    "gym": "Gymnasium environments",
     "minari": "Minari datasets",
     "cluster": "sweeps on a Dask cluster",
 }

@@ -24,9 +24,11 @@ def pairs_option(name: str, what: str) -> Any:
     return typer.Option(name, metavar="KEY=VALUE", help=f"Option of {what}; can be repeated.")
 
 
-WorldName = Annotated[str, typer.Argument(metavar="WORLD", help="A name that [bold]journeyman worlds[/] lists.")]
+WorldName = Annotated[
+    str, typer.Argument(metavar="WORLD", help="A name that [bold]journeyman worlds[/] lists, or gym:ID.")
+]
 WorldChoice = Annotated[
-    str | None, typer.Option("--world", metavar="NAME", help="A world of [bold]journeyman worlds[/].")
+    str | None, typer.Option("--world", metavar="NAME", help="A world of [bold]journeyman worlds[/], or gym:ID.")
 ]
 ProblemFile = Annotated[
     Path | None,
@@ -119,15 +121,26 @@ def parse_options(name: str, pairs: list[str] | None) -> dict[str, Any]:
     defaults = world_options(name)
     texts = split_pairs(pairs, "--world-set beta=2")
     check_options(texts, defaults, f"world {name!r}")
-    values: dict[str, Any] = {}
-    for key, text in texts.items():
-        kind = type(defaults[key])
-        try:
-            values[key] = kind(text)
-        except ValueError:
-            what = {int: "a whole number", float: "a number"}[kind]
-            raise InputError(f"option {key} must be {what}, got {text!r}. Example: --world-set {key}=2") from None
-    return values
+    return {key: _option_value(key, text, defaults[key]) for key, text in texts.items()}
+
+
+def _option_value(key: str, text: str, default: Any) -> Any:
+    """Return the text of an option as a value of the type of its default; as JSON where that says no type."""
+    kind = type(default)
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise InputError(f"option {key} must be true or false, got {text!r}. Example: --world-set {key}=false")
+        return text.lower() == "true"
+    try:
+        if kind in (int, float, str):
+            return kind(text)
+        return json.loads(text)
+    except ValueError:
+        if default is None:
+            return text
+        what = {int: "a whole number", float: "a number"}.get(kind, "a list")
+        example = "2" if kind in (int, float) else json.dumps(default, default=str).replace(" ", "")
+        raise InputError(f"option {key} must be {what}, got {text!r}. Example: --world-set {key}={example}") from None
 
 
 def split_pairs(pairs: list[str], example: str) -> dict[str, str]:

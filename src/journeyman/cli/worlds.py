@@ -13,7 +13,8 @@ def list_worlds(context: typer.Context, as_json: opt.AsJson = False) -> None:
     """List the worlds: small problems with a simulated expert, to try and compare methods on.
 
     A world has known dynamics and a true reward, which its seed draws from the prior. A learner knows everything but
-    that reward. It asks the expert, who acts the better, the higher beta is.
+    that reward. It asks the expert, who acts the better, the higher beta is. Not in the list, but worlds as well, are
+    Gymnasium's environments with a transition table, such as gym:FrozenLake-v1.
 
     Example: [bold]journeyman worlds[/], then [bold]journeyman worlds show jail --seed 3[/]. For scripts:
     [bold]journeyman worlds --json[/].
@@ -27,6 +28,7 @@ def list_worlds(context: typer.Context, as_json: opt.AsJson = False) -> None:
     opt.show(as_json, lambda: entries, lambda console: print_worlds(console, entries))
     if not as_json:
         typer.echo("Look at one: journeyman worlds show jail --seed 3")
+        typer.echo("Environments of Gymnasium with a transition table: journeyman worlds show gym:FrozenLake-v1")
 
 
 app.callback(invoke_without_command=True, **opt.help_texts(list_worlds))(list_worlds)
@@ -58,7 +60,8 @@ def show(
 
     Examples: [bold]journeyman worlds show jail --seed 3[/] draws in the terminal, [bold]journeyman worlds show jail
     --seed 3 --png jail.png[/] also makes a picture, [bold]journeyman worlds show random-grid --world-set size=5
-    --world-set beta=1.5[/] makes a small grid with a noisy expert.
+    --world-set beta=1.5[/] makes a small grid with a noisy expert, [bold]journeyman worlds show gym:FrozenLake-v1
+    --world-set map_name=8x8 --world-set is_slippery=false[/] takes an environment of Gymnasium, with its own reward.
     """
     from journeyman.report.drawing.maps import world_figure
     from journeyman.report.world.summary import summarise_world, world_record

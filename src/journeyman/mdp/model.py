@@ -7,7 +7,7 @@ than 1: what is missing is the chance that the episode ends after this step.
 With discount < 1 the matrix I - discount * P is then always invertible.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +32,7 @@ from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray, read_onl
 class FiniteMDP:
     """A finite Markov decision process without its reward; immutable, checked on construction.
 
-    Usually made by `from_dense`, `from_matrices`, `from_edges` or `from_function`.
+    Usually made by `from_dense`, `from_matrices`, `from_edges`, `from_function` or `from_gymnasium`.
 
     Parameters
     ----------
@@ -177,6 +177,42 @@ class FiniteMDP:
     ) -> "FiniteMDP":
         """Build from a function (state, action) -> [(probability, next state), ...]; options as in the class."""
         return cls(rows=rows_from_function(transition_fn, num_states, num_actions), discount=discount, **options)
+
+    @classmethod
+    def from_gymnasium(
+        cls,
+        env: Any,
+        *,
+        discount: float,
+        env_options: Mapping[str, Any] | None = None,
+        initial: ArrayLike | str | None = None,
+        time_limit: str = "warn",
+        **options: Any,
+    ) -> "FiniteMDP":
+        """Build from a Gymnasium environment with a table `unwrapped.P` (extra `gym`); options as in the class.
+
+        States and actions keep their numbers, so that observations are states. A transition that is done ends the
+        episode: a state that only such transitions enter becomes a terminal cell; where others enter it too, as in
+        Taxi, the chance of being done is missing from the row. `journeyman.mdp.gymnasium_tables.read_tables` gives the
+        environment's reward as well, r(s, a) in expectation.
+
+        Parameters
+        ----------
+        env
+            The environment, or its id, such as "FrozenLake-v1". It is compared with its table for 1000 steps, in a
+            copy.
+        env_options
+            Of `gymnasium.make`, where `env` is an id: `{"map_name": "8x8"}`.
+        initial
+            `[S]` distribution of the first state, or "uniform"; default: the environment's `initial_state_distrib`.
+        time_limit
+            Gymnasium stops episodes after a number of steps that the table does not say. "warn": leave that out, and
+            say so; "ignore": leave it out; "unroll": states are (t, s), see `unrolled`.
+        """
+        from journeyman.mdp.gymnasium_tables import read_tables
+
+        tables = read_tables(env, env_options=env_options, initial=initial)
+        return tables.mdp(discount=discount, time_limit=time_limit, **options)
 
     @classmethod
     def load(cls, path: str | Path) -> "FiniteMDP":

@@ -1,7 +1,7 @@
-"""The paper's environments and counter-examples: factories of worlds by name.
+"""The paper's environments and counter-examples, and Gymnasium's environments: factories of worlds by name.
 
 A world from outside is one more factory, `factory(seed, *, option=default, ...) -> World`, added by
-`WORLDS.register("mine", factory)`.
+`WORLDS.register("mine", factory)`. The name "gym:ID" means Gymnasium's environment of that id; these are not listed.
 """
 
 import inspect
@@ -14,6 +14,7 @@ from journeyman.errors import InputError
 from journeyman.registry import Registry
 from journeyman.worlds.counterexamples import bandit, brown_two_state, lopes_two_state, regret_eig_trap
 from journeyman.worlds.gridworld import gridworld
+from journeyman.worlds.gymnasium import PREFIX, gymnasium_factory, gymnasium_world
 from journeyman.worlds.jail import jail
 from journeyman.worlds.random_grid import random_8x8, random_10x10, random_grid
 from journeyman.worlds.world import World
@@ -35,7 +36,17 @@ def _complaint(factory: Any) -> str | None:
     return None
 
 
-WORLDS: Registry[Callable[..., World]] = Registry(
+class _Worlds(Registry[Callable[..., World]]):
+    """Worlds by name, and those of Gymnasium by "gym:" and their id."""
+
+    def find(self, name: str) -> Callable[..., World]:
+        """Return a factory, or say which name is meant."""
+        if isinstance(name, str) and name.startswith(PREFIX) and name not in self:
+            return gymnasium_factory(name.removeprefix(PREFIX))
+        return super().find(name)
+
+
+WORLDS: Registry[Callable[..., World]] = _Worlds(
     "a world",
     "journeyman.worlds",
     object,
@@ -56,7 +67,8 @@ WORLDS: Registry[Callable[..., World]] = Registry(
 def make_world(name: str, seed: int = 0, **options: Any) -> World:
     """Return world `name` with its truth drawn from the prior by `seed`; options as in its factory.
 
-    A world from outside has the name that it is registered by.
+    A world from outside has the name that it is registered by. "gym:FrozenLake-v1" is Gymnasium's environment of that
+    id (extra `gym`), with its own reward as the truth unless truth="prior".
     """
     factory = WORLDS.find(name)
     check_options(options, world_options(name), f"world {name!r}")
@@ -75,4 +87,4 @@ def world_options(name: str) -> dict[str, Any]:
     return {parameter.name: parameter.default for parameter in parameters}
 
 
-__all__ = ["WORLDS", "World", "gridworld", "make_world", "world_options"]
+__all__ = ["WORLDS", "World", "gridworld", "gymnasium_world", "make_world", "world_options"]

@@ -1,7 +1,8 @@
 """World: a Problem with its truth, for simulation; and the random stream that it is drawn from."""
 
 import zlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +22,8 @@ class World:
     `is_prior_exact` says whether the truth is a draw from the prior, whatever the rest of the problem is. It is not
     where the dynamics were made with a look at the truth: then no posterior can be calibrated.
     `true_expert_parameters` `[E]` are what the problem leaves unknown about the expert; drawn from their priors, with
-    the seed of the world, where they are not given.
+    the seed of the world, where they are not given. `truth_origin` says in words how the true parameters came about, as
+    in "..., drawn from the prior (standard normal)"; `notes` what else is to be said of the world, by catchword.
     """
 
     name: str
@@ -31,6 +33,8 @@ class World:
     max_length: int = 20
     is_prior_exact: bool = True
     true_expert_parameters: FloatArray | None = None
+    truth_origin: str = "drawn from the prior"
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def expert_parameters(self) -> FloatArray:

@@ -283,9 +283,12 @@ def add_legend(
     optimal: BoolArray | None,
     *,
     arrow: str = "optimal action (several: equally good)",
-    stay: str = "optimal action: stay",
+    stay: str | None = None,
 ) -> None:
-    """Explain the marks that occur, below the picture: what arrows and dots mean, and which cells are special."""
+    """Explain the marks that occur, below the picture: what arrows and dots mean, and which cells are special.
+
+    `stay` says what dots mean; default: the names of the actions that do not move.
+    """
     line = require("matplotlib.lines", "plot").Line2D
     rectangle = require("matplotlib.patches", "plot").Rectangle
     kind, handles = drawing_kind(mdp), []
@@ -298,7 +301,7 @@ def add_legend(
             if can_move:
                 handles.append(line([], [], label=arrow, **MOVE))
             if can_stay:
-                handles.append(line([], [], label=stay, **STAY))
+                handles.append(line([], [], label=stay or f"optimal action: {_staying(mdp)}", **STAY))
         if mdp.terminal.any():
             word = "terminal cell" if kind == "grid" else "terminal state"
             handles.append(rectangle((0, 0), 1, 1, label=word, edgecolor="0.25", **TERMINAL))
@@ -311,6 +314,13 @@ def add_legend(
             handles.append(line([], [], linestyle="none", label=f"initial: {plain(describe_initial(mdp))}"))
     if handles:
         figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+
+
+def _staying(mdp: FiniteMDP) -> str:
+    """Return the names of the actions that do not move on the grid, or "stay"."""
+    moves = None if mdp.grid is None or mdp.action_labels is None else mdp.grid.moves
+    still = [] if moves is None else np.flatnonzero(~moves.any(axis=1)).tolist()
+    return " or ".join(plain(mdp.action_name(action)) for action in still) or "stay"
 
 
 def _moves_and_stays(mdp: FiniteMDP, optimal: BoolArray) -> tuple[bool, bool]:

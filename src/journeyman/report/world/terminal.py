@@ -109,11 +109,12 @@ def facts(summary: WorldSummary, options: Mapping[str, Any]) -> dict[str, str]:
     problem = summary.world.problem
     rows = {
         "initial state": describe_initial(summary.mdp),
-        "true reward": f"{_truth(summary)}, drawn from the prior ({problem.prior.describe()})",
+        "true reward": f"{_truth(summary)}, {summary.world.truth_origin} ({problem.prior.describe()})",
         "V*(rho)": f"{plain_number(summary.optimal_return)}: the discounted reward that an optimal policy expects from "
         f"the initial states; the expert gets {plain_number(summary.expert_return)}",
         "expert": describe_expert(problem.expert, summary.expert_optimal),
     }
+    rows |= summary.world.notes
     if options:
         pairs = ", ".join(f"{key}={value}" for key, value in options.items())
         rows["options"] = f"{pairs}; change one with --world-set KEY=VALUE"
@@ -192,7 +193,8 @@ def _action_legend(sheet: Sheet, summary: WorldSummary) -> dict[str, str]:
         if directed := [arrow for arrow in arrows if arrow != stay]:
             rows[" ".join(directed)] = f"optimal action, {which}"
         if stay in arrows:
-            rows[stay] = "optimal action: stay"
+            names = [mdp.action_name(a) for a in shown if not np.any(sheet.grid.moves[a])]
+            rows[stay] = f"optimal action: {' or '.join(names)}"
     if is_any.any():
         rows["a" if sheet.is_small else "any"] = "all actions are equally good"
     return rows

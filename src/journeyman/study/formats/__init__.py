@@ -18,6 +18,7 @@ from journeyman.study.formats.recorded import ROLES, Recorded, recorded_demonstr
 from journeyman.study.formats.splitting import Examined, ImportReport, ImpossibleStep, SubjectCounts, split
 from journeyman.study.formats.text import demonstrations_to_frame
 from journeyman.study.formats.trajectories import (
+    StateFunction,
     TrajectoryArrays,
     from_trajectories,
     read_imitation,
@@ -44,11 +45,11 @@ class Format:
     is_file: bool = True
 
 
-def _read_whole(read_fn: Callable[[Any], tuple[Demonstration, ...]]) -> Callable[..., Recorded]:
-    """Return what reads a format that holds nothing but whole demonstrations."""
+def _read_whole(read_fn: Callable[..., tuple[Demonstration, ...]]) -> Callable[..., Recorded]:
+    """Return what reads a format that holds nothing but whole demonstrations, of states or of other observations."""
 
-    def read(place: Path | str, mdp: FiniteMDP | None, _: object, __: object) -> Recorded:
-        records = enumerate(item.to_record() for item in read_fn(place))
+    def read(place: Path | str, mdp: FiniteMDP | None, _: object, __: object, **options: Any) -> Recorded:
+        records = enumerate(item.to_record() for item in read_fn(place, mdp, **options))
         return recorded_demonstrations(Path(place).name, records, mdp, unit="entry")
 
     return read
@@ -63,7 +64,7 @@ FORMATS: dict[str, Format] = {
     "parquet": Format(
         "a Parquet table with one row per step", (".parquet", ".pq"), text.write_parquet, text.read_parquet
     ),
-    "npz": _plain("NumPy arrays", (".npz",), write_npz, _read_whole(read_npz)),
+    "npz": _plain("NumPy arrays", (".npz",), write_npz, _read_whole(lambda path, mdp: read_npz(path))),
     "imitation": _plain(
         "trajectories of the imitation library, as .npz", (), write_imitation, _read_whole(read_imitation),
         needs_last=True,
@@ -111,6 +112,7 @@ def read_demonstrations(
     columns: Mapping[str, str | None] | None = None,
     separator: str | None = None,
     skip_impossible: bool = False,
+    state_fn: StateFunction | None = None,
 ) -> tuple[Demonstration, ...]:
     """Read demonstrations from a file, a DataFrame, a mapping of columns or a Minari dataset.
 
@@ -135,6 +137,8 @@ def read_demonstrations(
         Of a text: ",", ";" or a tab; by default the one that fits the header and the lines after it.
     skip_impossible
         Leave out steps that the problem's dynamics cannot make, and split there, where they would be refused.
+    state_fn
+        For Minari and imitation: state_fn(observation) returns the state that an observation shows, by number or label.
 
     Returns
     -------
@@ -145,7 +149,7 @@ def read_demonstrations(
     InputError
         That names file, line, subject and label.
     """
-    options: dict[str, Any] = {"format": format, "columns": columns, "separator": separator}
+    options: dict[str, Any] = {"format": format, "columns": columns, "separator": separator, "state_fn": state_fn}
     found, report = examine_demonstrations(source, problem, **options)
     if not skip_impossible:
         report.check_possible()
@@ -159,6 +163,7 @@ def examine_demonstrations(
     format: str | None = None,
     columns: Mapping[str, str | None] | None = None,
     separator: str | None = None,
+    state_fn: StateFunction | None = None,
 ) -> Examined:
     """Return what `read_demonstrations` reads without impossible steps, and a report of what was found.
 
@@ -174,8 +179,14 @@ def examine_demonstrations(
         chosen = find_format(format or ALSO_READ.get(file_kind(source)), source)
         if columns and not chosen.is_table:
             raise InputError(f"columns must go with a table, got them for {str(source)!r}. Leave them out.")
+        if state_fn is not None and not chosen.needs_last:
+            raise InputError(
+                f"state_fn must go with minari or imitation, got it for {str(source)!r}. Leave it out: states are "
+                "named by label or number."
+            )
+        options = {} if state_fn is None else {"state_fn": state_fn}
         place = Path(source) if chosen.is_file else str(source)
-        recorded = chosen.read_fn(place, mdp, columns, separator_of(separator))
+        recorded = chosen.read_fn(place, mdp, columns, separator_of(separator), **options)
     return split(recorded, problem)
 
 
