@@ -25,7 +25,6 @@ from journeyman.mdp import solve_batch
 from journeyman.mdp.krylov import new_memory
 from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.ordering import band_order, first_entries, shared_rows
-from journeyman.mdp.solvers import FEW_SWEEPS
 from journeyman.problem import Problem
 from journeyman.rewards import AffineMap, continuous
 from journeyman.rewards.agreement import trusted_affine_map
@@ -36,7 +35,8 @@ from journeyman.types import AnyArray, FloatArray, IntArray
 ENGINES = ("auto", "dense", "sparse")
 MAX_EXACT_STATES = 20_000  # above, values are solved within LARGE_TOLERANCE and kept as float32
 LARGE_TOLERANCE = 1e-6  # relative to the largest value: also of moves, whose likelihoods need no more
-MAX_WARM_WORK = 1e5  # multiplications of one elimination: above, iterations from nearby values are quicker
+MAX_DIRECT_WORK = 5e4  # multiplications of one elimination: above, iterations are quicker for moves
+MANY_SWEEPS = 0.975  # largest contraction at which sweeps of many rewards at once are quicker than Krylov iterations
 SOLVED_ENTRIES = 64_000_000  # numbers of the rewards that are solved at once
 MAX_DENSE_STATES = 1000  # a gradient crosses over near 1400, but each chain also starts with an inversion
 NARROW_ROWS = 8  # values kept as float32 that are widened at once
@@ -319,8 +319,8 @@ def solved_at(
         return _solved_by_parts(target, positions, num_threads, start)
     rewards = problem.reward_model.reward(target.parameters(positions))
     if not is_soft(problem):
-        options = {} if start is None else _warm_options(problem.mdp)
-        solution = solve_batch(problem.mdp, rewards, initial_values=start, num_threads=num_threads, **options)
+        options = {} if start is None else _move_options(problem.mdp, start)
+        solution = solve_batch(problem.mdp, rewards, num_threads=num_threads, **options)
         return solution.values, solution.policy
     parameters = space.natural(problem.split(positions)[1])
     values = expert_values(problem, rewards, parameters, num_threads=num_threads)
@@ -328,12 +328,17 @@ def solved_at(
     return flat, np.zeros(flat.shape, dtype=np.int64)
 
 
-def _warm_options(mdp: FiniteMDP) -> dict[str, Any]:
-    """Return how to solve from nearby values, for moves: by elimination, or iterate to as many digits as these need."""
-    if band_order(mdp).work <= MAX_WARM_WORK:
-        return {}
-    method = "sweeps" if mdp.discount * mdp.max_row_sum <= FEW_SWEEPS else "krylov"
-    return {"method": method, "tol": LARGE_TOLERANCE}
+def _move_options(mdp: FiniteMDP, start: FloatArray | None) -> dict[str, Any]:
+    """Return how to solve many points for moves, to as many digits as these need: measured in docs/scale.md.
+
+    Small problems by elimination. Large ones from `start`, values of nearby points, if the discount is near 1; else by
+    sweeps from nothing, which take fewer than from values that are too high in places.
+    """
+    if band_order(mdp).work <= MAX_DIRECT_WORK:
+        return {} if start is None else {"initial_values": start}
+    if mdp.discount * mdp.max_row_sum <= MANY_SWEEPS:
+        return {"method": "sweeps", "tol": LARGE_TOLERANCE}
+    return {"method": "krylov", "tol": LARGE_TOLERANCE, "initial_values": start}
 
 
 def refined(target: Any, positions: FloatArray, values: FloatArray, num_threads: int | None) -> FloatArray:
@@ -343,14 +348,11 @@ def refined(target: Any, positions: FloatArray, values: FloatArray, num_threads:
     """
     problem = target.problem
     mdp = problem.mdp
-    options = _warm_options(mdp)
-    if mdp.num_states > MAX_EXACT_STATES or not options:
+    if mdp.num_states > MAX_EXACT_STATES or band_order(mdp).work <= MAX_DIRECT_WORK:
         return values
     _, first, index = np.unique(positions, axis=0, return_index=True, return_inverse=True)
     rewards = problem.reward_model.reward(target.parameters(positions[first]))
-    solution = solve_batch(
-        mdp, rewards, initial_values=values[first], method=options["method"], num_threads=num_threads
-    )
+    solution = solve_batch(mdp, rewards, initial_values=values[first], method="krylov", num_threads=num_threads)
     return solution.values[index.ravel()]
 
 
@@ -367,10 +369,8 @@ def _solved_by_parts(
     size = max(1, SOLVED_ENTRIES // model.offset.size)
     for first in range(0, len(positions), size):
         at = slice(first, first + size)
-        solution = solve_batch(
-            mdp, model.reward(theta[at]), tol=LARGE_TOLERANCE, num_threads=num_threads,
-            initial_values=None if start is None else start[at].astype(np.float64),
-        )  # fmt: skip
+        near = None if start is None else start[at].astype(np.float64)
+        solution = solve_batch(mdp, model.reward(theta[at]), num_threads=num_threads, **_move_options(mdp, near))
         values[at], policies[at] = solution.values, solution.policy
     return values, policies
 
