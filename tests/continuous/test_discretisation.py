@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from journeyman import Demonstration, Discrete, FiniteMDP, Problem, discretise, infer, solve
+from journeyman import Demonstration, Discrete, FiniteMDP, Problem, discretise, infer, resources, solve
 from journeyman.continuous import MOUNTAIN_CAR_BOUNDS, PENDULUM_BOUNDS, mountain_car_step, pendulum_step
 from journeyman.continuous.transitions import BYTES_PER_EDGE
 from journeyman.errors import InputError, UnsupportedError
@@ -275,11 +275,17 @@ def test_returns_are_those_of_a_loop_in_the_world_itself():
 # What it says of itself
 
 
-def test_memory_is_predicted_before_it_is_allocated():
+def test_memory_is_predicted_before_it_is_allocated(monkeypatch):
     with pytest.raises(
-        InputError, match=r"must fit into memory, got 3000 x 3000 x 3000 x 3000 points.*scheme='simplex'"
+        InputError, match=r"of 3000 x 3000 x 3000 x 3000 points.* would take .* of memory.*scheme='simplex'"
     ):
         discretise(lambda x, a: x, [(0.0, 1.0)] * 4, 3000, actions=2, discount=0.9, **QUIET)
+    with monkeypatch.context() as unknown:
+        unknown.setattr(resources, "available_memory", lambda: None)
+        with pytest.raises(
+            InputError, match=r"fewer than 2\^31, got 3000 x 3000 x 3000 points, which are 27,000,000,000"
+        ):
+            discretise(lambda x, a: x, [(0.0, 1.0)] * 3, 3000, actions=2, discount=0.9, **QUIET)
     size, num_edges = 101, 101 * 101 * 3 * 4
     tracemalloc.start()
     make_car(size, features_fn=None)

@@ -86,6 +86,7 @@ def test_each_trouble_has_its_warning(summary, num_diverging, message):
 
 GOOD_MOVES = {
     "num_rejuvenations": 3,
+    "is_proposing": False,
     "acceptance": 0.7,
     "start_correlation": 0.2,
     "correlation": 0.4,
@@ -99,6 +100,7 @@ SETTINGS = SimpleNamespace(start_correlation=0.3, move_correlation=0.5, max_leap
     [
         (50.0, {}, "only 50 of 1000 particles are effective"),
         (800.0, {"acceptance": 0.2}, "20% of the last moves"),
+        (800.0, {"is_proposing": True, "acceptance": 0.05}, "5% of the last proposals"),
         (800.0, {"start_correlation": 0.6}, "correlation of 0.60"),
         (800.0, {"correlation": 0.95}, "correlate by 0.95"),
         (800.0, {"distinct_ancestors": 7}, "7 ancestors"),
@@ -111,5 +113,9 @@ def test_each_trouble_of_particles_has_its_warning(ess, changes, message):
 
 def test_good_particles_have_no_warnings():
     assert smc_warnings(500.0, 1000, SimpleNamespace(**GOOD_MOVES), SETTINGS) == ()
+    assert (
+        smc_warnings(500.0, 1000, SimpleNamespace(**GOOD_MOVES | {"is_proposing": True, "acceptance": 0.2}), SETTINGS)
+        == ()
+    )
     untouched = SimpleNamespace(**GOOD_MOVES | {"num_rejuvenations": 0, "acceptance": 0.0, "distinct_ancestors": 0})
     assert smc_warnings(1000.0, 1000, untouched, SETTINGS) == ()

@@ -86,6 +86,13 @@ def test_many_states_are_solved_sparsely():
     np.testing.assert_allclose(target.evaluate(z).gradient, dense, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_without_answers_the_likelihood_is_one(name):
+    target = make_target(PROBLEMS[name](), [])
+    z = np.random.default_rng(0).standard_normal((10, 2))
+    np.testing.assert_array_equal(target.log_likelihood(z, target.evaluate(z).values), np.zeros(10))
+
+
 def test_a_point_without_numbers_has_no_density_and_spoils_no_other():
     target = make_target(PROBLEMS["laplace"](), [Demonstration.annotation(0, 1)])
     found = target.evaluate(np.array([[0.5, 0.5], [np.nan, 0.0], [np.inf, 0.0]]))

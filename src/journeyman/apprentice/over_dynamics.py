@@ -242,7 +242,7 @@ def dynamics_of(problem: Problem) -> EstimatedDynamics:
         raise UnsupportedError(
             "only estimated dynamics can be sampled, got a problem whose dynamics are "
             f"{'known' if origin is None else type(origin).__name__}. Use certify(infer(problem, demonstrations), "
-            "epsilon, delta), or make the problem with estimate_dynamics(...).mdp."
+            "epsilon, delta), or make the problem with journeyman.estimate_dynamics(...).mdp."
         )
     return replace(origin, initial=problem.mdp.initial, discount=problem.mdp.discount)  # as they may have been set
 

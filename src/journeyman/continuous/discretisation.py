@@ -22,7 +22,7 @@ from journeyman.checks import float_array, one_of, real_number, whole_number
 from journeyman.continuous.decisions import ActFn, Decisions, FeaturesFn
 from journeyman.continuous.observations import recorded
 from journeyman.continuous.steps import steps_of
-from journeyman.continuous.transitions import check_memory, transitions
+from journeyman.continuous.transitions import check_fits, transitions
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.mdp import FiniteMDP, Grid, Solution, solve
@@ -429,7 +429,7 @@ def _built(
 ) -> Discretisation:
     """Return a discretisation with its MDP on the points of the lattice."""
     lattice, num_actions = plan.lattice, plan.num_actions
-    check_memory(lattice, num_actions, plan.num_samples)
+    check_fits(lattice, num_actions, plan.num_samples)
     with progress_bar("Stepping through the continuous world", is_shown=progress) as report:
         built = transitions(plan, lattice.points, report)
     initial = None

@@ -1,6 +1,5 @@
 """Transitions of decisions on the points of a lattice, as packed sparse rows; refused before they would not fit."""
 
-import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +10,10 @@ from journeyman.continuous.steps import Moved
 from journeyman.errors import InputError
 from journeyman.mdp.lattice import Lattice
 from journeyman.progress import Report
+from journeyman.resources import check_memory
 from journeyman.types import FloatArray, IntArray
 
 BYTES_PER_EDGE = 60  # of one (state, action, next state), at the peak of building
-MEMORY_SHARE = 0.8  # of what is free that building may take
 NUM_CHECKED = 32  # states at which the world is asked again
 
 
@@ -81,31 +80,17 @@ def _probed(decisions: Decisions, places: FloatArray) -> list[tuple[FloatArray, 
     return asked
 
 
-def check_memory(lattice: Lattice, num_actions: int, num_samples: int | None) -> None:
+def check_fits(lattice: Lattice, num_actions: int, num_samples: int | None) -> None:
     """Refuse a lattice whose transitions would not fit into the memory that is free, before anything is allocated."""
     per_row = min(lattice.num_corners * (num_samples or 1), lattice.num_points)
-    needed = lattice.num_points * num_actions * per_row * BYTES_PER_EDGE
-    free = free_memory()
-    if lattice.num_points >= 2**31 or (free is not None and needed > MEMORY_SHARE * free):
-        shape = " x ".join(map(str, lattice.sizes.tolist()))
-        have = "" if free is None else f"; {free / 2**30:.3g} GiB are free"
-        fewer = "" if lattice.scheme == "simplex" or lattice.num_dimensions == 1 else ", scheme='simplex'"
+    shape = " x ".join(map(str, lattice.sizes.tolist()))
+    fewer = "" if lattice.scheme == "simplex" or lattice.num_dimensions == 1 else ", scheme='simplex'"
+    check_memory(
+        float(lattice.num_points) * num_actions * per_row * BYTES_PER_EDGE,
+        f"transitions of {shape} points, {num_actions} actions and {per_row} next states each",
+        f"Use fewer points or actions{fewer}.",
+    )
+    if lattice.num_points >= 2**31:
         raise InputError(
-            f"the transitions must fit into memory, got {shape} points, {num_actions} actions and {per_row} next "
-            f"states each, about {needed / 2**30:.3g} GiB{have}. Use fewer points or actions{fewer}."
+            f"states must be fewer than 2^31, got {shape} points, which are {lattice.num_points:,}. Use fewer points."
         )
-
-
-def free_memory() -> int | None:
-    """Return the bytes of memory that are free, or None where the system does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None

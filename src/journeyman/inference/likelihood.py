@@ -56,7 +56,7 @@ def action_values(problem: Problem, states: IntArray, theta: FloatArray, values:
     expected = (matrix @ values.T).T.reshape(len(values), states.size, mdp.num_actions)
     paying = states if model.is_state_only else rows  # rewards of these states only: memory stays bounded
     flat = (model.features[paying] @ theta.T).T + model.offset[paying]
-    rewards = flat.reshape(len(values), states.size, -1)
+    rewards = flat.reshape(len(values), states.size, 1 if model.is_state_only else mdp.num_actions)
     return np.where(mdp.available[states], rewards + mdp.discount * expected, -np.inf)
 
 

@@ -204,8 +204,7 @@ def read_tables(
     if table is None:
         raise UnsupportedError(
             f"an environment must have a transition table unwrapped.P, got none in {name}. Estimate one from its steps "
-            "(estimate_dynamics) or, for continuous states, from its step function (discretise); both are in "
-            "journeyman.mdp."
+            "(journeyman.estimate_dynamics) or, for continuous states, from its step function (journeyman.discretise)."
         )
     if getattr(core, "fickle_passenger", False):
         raise UnsupportedError(
@@ -288,7 +287,7 @@ def _space_size(space: Any, things: str, name: str) -> int:
     got = f"Discrete(start={start})" if is_number else type(space).__name__
     fix = "Subtract the start." if is_number else f"Number its {things} from 0."
     if type(space).__name__ == "Box":
-        fix = "Discretise it (journeyman.mdp.discretise), which keeps values continuous."
+        fix = "Discretise it (journeyman.discretise), which keeps values continuous."
     raise UnsupportedError(f"{things} must be numbers from 0 (a Discrete space), got {got} for {name}. {fix}")
 
 

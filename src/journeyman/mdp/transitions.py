@@ -193,7 +193,7 @@ class Seen:
             raise InputError(
                 f"states must be whole numbers from 0 to {size - 1}, got {reprlib.repr(value)} from {self.what} "
                 f"{where}. Number the states, or give state_fn, which turns an observation into such a number; where "
-                "they are continuous, use discretise."
+                "they are continuous, use journeyman.discretise."
             )
         if not 0 <= found < size:
             raise InputError(
