@@ -182,17 +182,18 @@ class Posterior:
 
     def of_parts(self, part_fn: Callable[["Posterior"], T]) -> list[T]:
         """Return what a function gives for each of the `parts`, on all cores where there are several."""
+        if not self.is_large:  # a thread to wait for would take longer than the work
+            return [part_fn(self)]
         parts = self.parts()
         found: list[Any] = [None] * len(parts)
 
         def work(numbers: range) -> None:
             for number in numbers:
                 part = parts[number]
-                if self.is_large:  # widened only while it is looked at
-                    part = replace(part, values=part.values.astype(np.float64))
+                part = replace(part, values=part.values.astype(np.float64))  # widened only while it is looked at
                 found[number] = part_fn(part)
 
-        run_chunks(work, len(parts), 1 if len(parts) == 1 else default_num_threads(), 1)
+        run_chunks(work, len(parts), default_num_threads(), 1)
         return found
 
     @cached_property
