@@ -294,7 +294,7 @@ def improve_policy(model, work, slack):
     """Switch actions until none is better than pi's by more than `slack`; V follows."""
     num_states = work.V.size
     num_switches = 1
-    while num_switches > 0:
+    while num_switches > 0 and work.num_updates[3] == 0:  # nobody waits for what `invert` left unfinished
         num_switches = 0
         set_action_values(model, work)
         for i in range(model.choice_states.size):
