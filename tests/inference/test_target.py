@@ -1,5 +1,7 @@
 """The compiled log posterior against its NumPy twin, finite differences, and itself by the other engine."""
 
+from threading import Thread
+
 import numpy as np
 import pytest
 from inference import twins
@@ -283,3 +285,24 @@ def test_a_wider_prior_changes_the_log_density_by_its_own(model_kind, prior_kind
         found = general.with_counts(counts).log_density_and_gradient(z)
         assert found[0] == pytest.approx(other, rel=1e-9, abs=1e-6)
         np.testing.assert_allclose(found[1], other_gradient, rtol=1e-7, atol=1e-6)
+
+
+def test_nobody_waits_for_policies_improved_by_half_an_inverse():
+    """`invert` stops midway when nobody wants its result; with what it leaves, policies might be improved for ever."""
+    problem = make_world("random-grid", size=6).problem
+    target = Target(problem, [Demonstration.annotation(s, s % 5) for s in range(0, 36, 5)], engine="dense")
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((20, target.dimension))
+    target.log_density_and_gradient(z[0])  # compiled before there is anything to wait for
+
+    def evaluate_all():
+        for point in z:
+            work = target.new_work()
+            work.inverse[:] = rng.standard_normal(work.inverse.shape)
+            work.num_updates[:] = [0, 0, 0, 1]
+            target.log_density_and_gradient(point, work)
+
+    thread = Thread(target=evaluate_all, daemon=True)
+    thread.start()
+    thread.join(20.0)
+    assert not thread.is_alive()
