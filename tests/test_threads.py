@@ -276,12 +276,12 @@ except KeyboardInterrupt:
     ("num_threads", "method", "options", "few"),
     [
         (2, "smc", {"num_particles": 2000}, {"num_particles": 100}),
-        (1, "policywalk", {"sampler": "hmc", "num_draws": 10_000}, {"num_draws": 10}),
-        (2, "valuewalk", {"num_draws": 10_000}, {"num_draws": 10}),
+        (1, "policywalk", {"sampler": "hmc", "num_draws": 100_000}, {"num_draws": 10}),
+        (2, "valuewalk", {"num_draws": 100_000}, {"num_draws": 10}),
     ],
 )
 def test_ctrl_c_is_obeyed_inside_compiled_work(num_threads, method, options, few):
     """Minutes of work are interrupted after three seconds, and must end long before they are done."""
     command = [sys.executable, "-c", INTERRUPTED, str(num_threads), method, repr(options), repr(few)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert float(ended.stdout) < 10.0, ended.stderr
+    assert float(ended.stdout) < 30.0, ended.stderr

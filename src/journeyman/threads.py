@@ -99,7 +99,8 @@ class Stop:
     def mark(self, array: IntArray) -> IntArray:
         """Return the array, whose last entry will tell."""
         self._marks.append(array)
-        array[-1] = self.is_set  # it may have been said meanwhile
+        if self.is_set:  # it may have been said meanwhile
+            array[-1] = 1
         return array
 
 
