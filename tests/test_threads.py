@@ -277,7 +277,7 @@ except KeyboardInterrupt:
     [
         (2, "smc", {"num_particles": 2000}, {"num_particles": 100}),
         (1, "policywalk", {"sampler": "hmc", "num_draws": 100_000}, {"num_draws": 10}),
-        (2, "valuewalk", {"num_draws": 100_000}, {"num_draws": 10}),
+        pytest.param(2, "valuewalk", {"num_draws": 100_000}, {"num_draws": 10}, marks=pytest.mark.slow),
     ],
 )
 def test_ctrl_c_is_obeyed_inside_compiled_work(num_threads, method, options, few):

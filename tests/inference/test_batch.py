@@ -197,7 +197,10 @@ def test_no_data_at_all():
 
 
 @pytest.mark.parametrize("path", ["prior", "mode"])
-@pytest.mark.parametrize(("name", "options", "count"), [("jail", {}, 40), ("random-grid", {"size": 4}, 120)])
+@pytest.mark.parametrize(
+    ("name", "options", "count"),
+    [("jail", {}, 40), pytest.param("random-grid", {"size": 4}, 120, marks=pytest.mark.slow)],
+)
 def test_the_stated_error_of_the_log_evidence_is_that_of_independent_runs(name, options, count, path):
     world = make_world(name, 1, **options)
     data = answers(world, count)
