@@ -41,6 +41,12 @@ def listed(words: Sequence[str]) -> str:
     return ", ".join(words) if len(words) < 2 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def below(lines: Sequence[str], most: int) -> str:
+    """Return lines to stand below a sentence, indented, at most so many of them, and how many more there are."""
+    rest = [f"and {len(lines) - most} more"] if len(lines) > most else []
+    return "\n".join(f"  {line}" for line in [*lines[:most], *rest])
+
+
 def percent(chance: float, digits: int | None = None) -> str:
     """Return a chance as a percentage: whole and never rounded to certainty ("93 %", "> 99 %"), or to some digits."""
     if digits is not None:

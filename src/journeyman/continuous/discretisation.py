@@ -314,7 +314,7 @@ class Discretisation:
             if value is not None and not 0.0 <= real_number(value, name) < np.inf:
                 raise InputError(f"{name} must be at least 0 and finite, got {value}. Take that of grid_error(...).")
         origin = replace(self.origin, error=float(error), return_error=return_error, level=level)
-        return replace(self, mdp=with_origin(self.mdp, origin))
+        return replace(self, mdp=replace(self.mdp, origin=origin))
 
 
 def discretise(
@@ -511,19 +511,3 @@ def _action_labels(values: tuple[Any, ...]) -> tuple[str, ...] | None:
     if all(value.size == 1 and value.dtype.kind in "iuf" for value in plain):
         return tuple(f"u = {value.item():.6g}" for value in plain)
     return tuple(str(value) for value in values)
-
-
-def with_origin(mdp: FiniteMDP, origin: Discretised) -> FiniteMDP:
-    """Return the same MDP with another origin."""
-    return FiniteMDP(
-        rows=mdp.rows._replace(is_checked=True),
-        discount=mdp.discount,
-        initial=mdp.initial,
-        available=mdp.available,
-        terminal=mdp.terminal,
-        state_labels=mdp.state_labels,
-        action_labels=mdp.action_labels,
-        grid=mdp.grid,
-        coordinates=mdp.coordinates,
-        origin=origin,
-    )

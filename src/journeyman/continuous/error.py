@@ -16,7 +16,7 @@ import numpy as np
 
 from journeyman.checks import float_array, share, whole_number
 from journeyman.continuous.decisions import ActFn
-from journeyman.continuous.discretisation import Discretisation, with_origin
+from journeyman.continuous.discretisation import Discretisation
 from journeyman.errors import InputError
 from journeyman.mdp import Discretised, solve_batch
 from journeyman.mdp.policies import evaluate_policy_batch
@@ -91,7 +91,7 @@ class GridError:
             stated = replace(what, problem=self.stated_by(what.problem))
         elif isinstance(getattr(getattr(what, "mdp", None), "origin", None), Discretised):
             origin = replace(what.mdp.origin, error=self.error, return_error=self.return_error, level=self.level)
-            stated = replace(what, mdp=with_origin(what.mdp, origin))
+            stated = replace(what, mdp=replace(what.mdp, origin=origin))
         else:
             raise InputError(
                 f"an error can be stated by a Discretisation, or a Problem or Posterior on one, got "

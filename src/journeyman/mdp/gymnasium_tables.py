@@ -31,7 +31,7 @@ from journeyman.extras import require
 from journeyman.mdp.gymnasium_looks import Look, look_of
 from journeyman.mdp.rows import Rows, rows_from_columns
 from journeyman.types import BoolArray, FloatArray, IntArray
-from journeyman.wording import counted, listed
+from journeyman.wording import below, counted, listed
 
 if TYPE_CHECKING:
     from journeyman.mdp.model import FiniteMDP
@@ -322,12 +322,10 @@ def _columns(table: Any, sizes: tuple[int, int], name: str) -> dict[str, Any]:
             wrong.append(f"{where}: {complaint}")
     wrong += [f"state {state}: it has no row" for state in range(sizes[0]) if state not in seen]
     if wrong:
-        shown = "\n".join(f"  {line}" for line in wrong[:MOST_LISTED])
-        rest = f"\n  and {len(wrong) - MOST_LISTED} more" if len(wrong) > MOST_LISTED else ""
         raise InputError(
             f"the table P of {name} must hold (probability, next state, reward, done) for each state and action, got "
-            f"{counted(len(wrong), 'mistake')}:\n{shown}{rest}\nCorrect the environment, or build the dynamics with "
-            "FiniteMDP.from_function."
+            f"{counted(len(wrong), 'mistake')}:\n{below(wrong, MOST_LISTED)}\n"
+            "Correct the environment, or build the dynamics with FiniteMDP.from_function."
         )
     state, action, next_state, probability, reward, is_done = zip(*found, strict=True)
     return {

@@ -24,7 +24,7 @@ from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
 from journeyman.study.formats.arrays import ABOUT, about_arrays, about_record, required_arrays, write_arrays
 from journeyman.types import IntArray
-from journeyman.wording import counted
+from journeyman.wording import below, counted
 
 StateFunction = Callable[[Any], Any]  # from an observation to its state, by number or label
 MOST_LISTED = 10
@@ -194,12 +194,10 @@ def _check_possible(demonstrations: Sequence[Demonstration], mdp: FiniteMDP, *, 
             found = list(_impossible_steps(item, mdp))
         wrong += [f"trajectory {index}, step {time}: {reason}" for time, reason in found]
     if wrong:
-        shown = "\n".join(f"  {line}" for line in wrong[:MOST_LISTED])
-        rest = f"\n  and {len(wrong) - MOST_LISTED} more" if len(wrong) > MOST_LISTED else ""
         raise InputError(
             f"trajectories must be possible in this problem, got {counted(len(wrong), 'impossible step')}:\n"
-            f"{shown}{rest}\nCheck that they are of this environment, and that state_fn gives its states; split them "
-            "where steps are missing."
+            f"{below(wrong, MOST_LISTED)}\nCheck that they are of this environment, and that state_fn gives its "
+            "states; split them where steps are missing."
         )
 
 
