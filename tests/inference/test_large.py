@@ -11,7 +11,7 @@ from journeyman.apprentice import certify
 from journeyman.apprentice.policies import most_likely_optimal
 from journeyman.apprentice.regret import regret_estimates, top_states_of
 from journeyman.errors import InputError
-from journeyman.inference import infer, particles, posterior, smc, target
+from journeyman.inference import infer, particles, posterior, redraws, smc, target
 from journeyman.learner import ActiveLearner
 from journeyman.mdp import accuracy, occupancy, solve_batch
 
@@ -19,7 +19,7 @@ from journeyman.mdp import accuracy, occupancy, solve_batch
 @pytest.fixture
 def large(monkeypatch):
     """Declare worlds of more than 50 states large, and hold few numbers at once."""
-    for module in (particles, posterior, smc, target):
+    for module in (particles, posterior, redraws, smc, target):
         monkeypatch.setattr(module, "MAX_EXACT_STATES", 50)
     monkeypatch.setattr(accuracy, "MAX_SHARPENED_STATES", 50)
     monkeypatch.setattr(posterior, "PART_ENTRIES", 1000)
@@ -53,7 +53,7 @@ def test_what_follows_is_that_of_exact_values(large, monkeypatch):
     certificate = certify(found, 0.5, 0.1, policy=policy)
     assert len(found.parts()) > 2
     exact_values = exact_values_of(problem, found)
-    for module in (particles, posterior, smc, target):
+    for module in (particles, posterior, redraws, smc, target):
         monkeypatch.setattr(module, "MAX_EXACT_STATES", 20_000)
     exact = posterior.replace(found, values=exact_values)
     wanted = regret_estimates(exact, policy)

@@ -48,18 +48,17 @@ def most_likely_optimal(posterior: Posterior) -> IntArray:
     Equal chances, within 1e-9, go to the smaller mean immediate regret, which is the larger mean Q, then to the lowest
     index.
     """
-    margins, chunks = posterior.tie_margins, list(posterior.state_chunks())
+    margin, chunks = posterior.weights @ posterior.tie_margins, posterior.state_ranges()
     chosen: list[IntArray] = [np.zeros(0, dtype=np.int64)] * len(chunks)
 
     def choose(numbers: range) -> None:
         for number in numbers:
             states = chunks[number]
-            gaps = posterior.gaps(states, posterior.q(states))
-            chances = posterior.mean(gaps == 0.0)
+            chances, losses = posterior.optimal_chances(states)
             is_likeliest = chances >= chances.max(axis=1, keepdims=True) - EQUAL_CHANCE
-            loss = np.where(is_likeliest, posterior.mean(np.where(np.isfinite(gaps), gaps, 0.0)), np.inf)
+            loss = np.where(is_likeliest, losses, np.inf)
             least = loss.min(axis=1, keepdims=True)
-            rounding = EQUAL_LOSS * least + (posterior.weights @ margins[:, states])[:, None]
+            rounding = EQUAL_LOSS * least + margin[states.start : states.stop, None]
             chosen[number] = np.argmax(loss <= least + rounding, axis=1)
 
     run_chunks(choose, len(chunks), default_num_threads() if posterior.is_large else 1, 1)

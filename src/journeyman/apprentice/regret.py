@@ -99,21 +99,20 @@ def immediate_estimates(posterior: Posterior, policy: ArrayLike | Followed) -> E
 def regret_estimates(posterior: Posterior, policy: ArrayLike) -> Estimates:
     """Return total regrets `[M]` from the initial distribution with bounds on their errors.
 
-    One occupancy serves all samples, of which large worlds hold a few at a time.
+    One occupancy serves all samples; those of large worlds are gone through one at a time.
     """
-    shared, nu = followed(posterior, policy), occupancy(posterior.problem.mdp, policy)
-    found = posterior.of_parts(lambda part: _total_regrets(part, shared, nu))
-    return Estimates(np.concatenate([part.values for part in found]), np.concatenate([part.errors for part in found]))
-
-
-def _total_regrets(posterior: Posterior, shared: Followed, nu: FloatArray) -> Estimates:
-    mdp, accuracy = posterior.problem.mdp, posterior.accuracy
-    step = one_step(posterior, shared)
-    total = step.regret @ nu
-    errors = accuracy.values @ mdp.initial + (accuracy.local + step.rounding) @ nu
-    errors += SOLVING / (1.0 - mdp.discount) * total
+    mdp = posterior.problem.mdp
+    nu = occupancy(mdp, policy)
+    if posterior.is_large:
+        looked = posterior.looked(action_probabilities(mdp, policy), nu)
+        total, errors, largest = looked.regrets, looked.value_errors + looked.errors, looked.largest
+    else:
+        step, accuracy = one_step(posterior, policy), posterior.accuracy
+        total, largest = step.regret @ nu, step.regret.max(axis=1)
+        errors = accuracy.values @ mdp.initial + (accuracy.local + step.rounding) @ nu
+    errors = errors + SOLVING / (1.0 - mdp.discount) * total
     if mdp.num_states > MAX_FACTORISED_STATES:  # occupancies by sweeps, see `solve_linear`
-        errors += LINEAR_TOLERANCE * (1.0 + float(nu.max())) * step.regret.max(axis=1)
+        errors = errors + LINEAR_TOLERANCE * (1.0 + float(nu.max())) * largest
     return Estimates(total, errors)
 
 

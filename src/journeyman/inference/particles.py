@@ -14,7 +14,7 @@ import numpy as np
 
 from journeyman.checks import one_of, share, whole_number
 from journeyman.errors import InputError
-from journeyman.inference import proposals
+from journeyman.inference import proposals, redraws
 from journeyman.inference.expert.target import ExpertTarget, effective_betas
 from journeyman.inference.general import GeneralTarget
 from journeyman.inference.proposals import ProposingChains
@@ -377,31 +377,16 @@ def rejuvenated(
 
     `precision` is that of the prior which they move under.
     """
-    settings, source = particles.settings, particles.target
+    source = particles.target
     assert source is not None
     moved_counts = np.maximum(particles.moved_counts + change, 0.0)
     target = source.with_counts(moved_counts)
     if precision != particles.precision:
         target = target.with_precision(precision)
     rng = np.random.default_rng([particles.seed, particles.num_stages])
-    settled = settle(rng, particles, target, log_weights, settings.num_chains, num_threads)
-    moved = move(rng, settled.chains, settled.step, settled.num_leapfrog, settings.chain_length)
-    kept = concatenated(moved.kept, settings.num_particles)
-    positions = np.concatenate([settled.chains.positions[:, None], moved.kept[0]], axis=1)
-    before, after = (part.reshape(-1, target.dimension) for part in (positions[:, :-1], positions[:, 1:]))
+    renew_fn = _redrawn if redraws.is_affordable(particles.problem, target.dimension) else _moved
+    kept, moves = renew_fn(rng, particles, target, log_weights, num_threads)
     variance = particles.moved_log_evidence_variance
-    moves = Moves(
-        settled.step,
-        settled.num_leapfrog,
-        float(moved.acceptance.mean()),
-        correlation(before, after, settled.direction),
-        settled.start_correlation,
-        int((moved.acceptance == 0.0).sum()),
-        settled.num_ancestors,
-        particles.moves.num_rejuvenations + 1,
-        particles.moves.num_gradients + settled.num_gradients + moved.num_gradients,
-        isinstance(settled.chains, ProposingChains),
-    )
     return replace(
         particles,
         target=target,
@@ -415,6 +400,59 @@ def rejuvenated(
         moves=moves,
         precision=precision,
     )
+
+
+def _moved(
+    rng: np.random.Generator,
+    particles: Particles,
+    target: Target | GeneralTarget,
+    log_weights: FloatArray,
+    num_threads: int,
+) -> tuple[list[AnyArray], Moves]:
+    """Return new particles (positions, values, policies): all states of chains that started from the old ones."""
+    settings = particles.settings
+    settled = settle(rng, particles, target, log_weights, settings.num_chains, num_threads)
+    moved = move(rng, settled.chains, settled.step, settled.num_leapfrog, settings.chain_length)
+    positions = np.concatenate([settled.chains.positions[:, None], moved.kept[0]], axis=1)
+    before, after = (part.reshape(-1, target.dimension) for part in (positions[:, :-1], positions[:, 1:]))
+    moves = Moves(
+        settled.step,
+        settled.num_leapfrog,
+        float(moved.acceptance.mean()),
+        correlation(before, after, settled.direction),
+        settled.start_correlation,
+        int((moved.acceptance == 0.0).sum()),
+        settled.num_ancestors,
+        particles.moves.num_rejuvenations + 1,
+        particles.moves.num_gradients + settled.num_gradients + moved.num_gradients,
+        isinstance(settled.chains, ProposingChains),
+    )
+    return concatenated(moved.kept, settings.num_particles), moves
+
+
+def _redrawn(
+    rng: np.random.Generator,
+    particles: Particles,
+    target: Target | GeneralTarget,
+    log_weights: FloatArray,
+    num_threads: int,
+) -> tuple[list[AnyArray], Moves]:
+    """Return new particles (positions, values, policies): weighted draws of a mixture, resampled."""
+    size = particles.settings.num_particles
+    draws = redraws.drawn_anew(rng, target, particles.positions, log_weights, size, num_threads)
+    chosen = redraws.resampled(rng, draws, size)
+    moves = particles.moves._replace(
+        acceptance=draws.effective_size / len(draws.positions),
+        correlation=0.0,
+        start_correlation=0.0,
+        num_divergences=0,
+        distinct_ancestors=len(np.unique(chosen)),
+        num_rejuvenations=particles.moves.num_rejuvenations + 1,
+        num_gradients=particles.moves.num_gradients + len(draws.positions),
+        is_proposing=True,
+    )
+    policies = np.broadcast_to(draws.policies[:1], (size, draws.policies.shape[1]))
+    return [draws.positions[chosen], draws.values[chosen], policies], moves
 
 
 def _adjusted_length(num_leapfrog: float, move_correlation: float, settings: SMCSettings) -> float:

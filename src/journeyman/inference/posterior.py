@@ -28,8 +28,9 @@ from journeyman.inference.likelihood import (
 )
 from journeyman.inference.target import MAX_EXACT_STATES
 from journeyman.inference.weights import systematic_resample
-from journeyman.mdp import Solution, solve, solve_batch
-from journeyman.mdp.accuracy import Accuracy, accuracy_of
+from journeyman.mdp import Solution, kernels as mdp_kernels, solve, solve_batch
+from journeyman.mdp.accuracy import Accuracy, Looked, accuracy_of, look_through
+from journeyman.mdp.ordering import shared_rows_of
 from journeyman.problem import Problem
 from journeyman.rewards import continuous
 from journeyman.rewards.discrete import weighted_quantile as weighted_quantile
@@ -199,7 +200,40 @@ class Posterior:
     @cached_property
     def value_errors(self) -> FloatArray:
         """`[M]` guaranteed error of the values of each sample, in any state."""
-        return np.concatenate(self.of_parts(lambda part: part.accuracy.values.max(axis=1)))
+        return self.looked().value_errors if self.is_large else self.accuracy.values.max(axis=1)
+
+    def looked(self, probabilities: FloatArray | None = None, visits: FloatArray | None = None) -> Looked:
+        """Go once through all states of every sample of a large world; with a policy for its regrets."""
+        model, theta = self.problem.reward_model, self.theta
+        longest = int(np.diff(model.features.indptr).max(initial=0))
+        terms = np.abs(theta) @ abs(model.features).max(axis=0).toarray().ravel() + np.abs(model.offset).max(
+            initial=0.0
+        )
+        reward_errors = 2.0**-52 * (1 + longest) * terms
+        return look_through(
+            self.problem.mdp, lambda m: model.reward(theta[m]), self.values, reward_errors, probabilities, visits
+        )
+
+    def optimal_chances(self, states: range) -> tuple[FloatArray, FloatArray]:
+        """Return the chance of each action to be optimal in some states, and its mean gap, `[len(states), A]` each.
+
+        Actions that do not exist have a chance and a gap of 0.
+        """
+        mdp, model = self.problem.mdp, self.problem.reward_model
+        if not self.is_large:
+            chosen = np.arange(states.start, states.stop)
+            gaps = self.gaps(chosen, self.q(chosen))
+            return self.mean(gaps == 0.0), self.mean(np.where(np.isfinite(gaps), gaps, 0.0))
+        width = 1 if model.is_state_only else mdp.num_actions
+        paying = slice(states.start * width, states.stop * width)
+        rewards = np.ascontiguousarray((model.features[paying] @ self.theta.T).T) + model.offset[paying]
+        chances, losses = (np.zeros((len(states), mdp.num_actions)) for _ in range(2))
+        rows = shared_rows_of(mdp)
+        mdp_kernels.add_chances(
+            *rows.common, *rows.extra, mdp.available, rewards.reshape(self.num_samples, len(states), width),
+            self.values, self.weights, 2.0 * self.value_errors, states.start, chances, losses,
+        )  # fmt: skip
+        return chances, losses
 
     def value_errors_at(self, states: IntArray) -> FloatArray:
         """Return guaranteed errors of values `[M, len(states)]`."""
@@ -263,10 +297,14 @@ class Posterior:
 
     def state_chunks(self) -> Iterator[IntArray]:
         """Yield all states, a few at a time: as many as arrays `[M, states, A]` may have."""
+        for states in self.state_ranges():
+            yield np.arange(states.start, states.stop)
+
+    def state_ranges(self) -> list[range]:
+        """Return all states, a few at a time."""
         mdp = self.problem.mdp
         size = max(1, CHUNK_ENTRIES // (self.num_samples * mdp.num_actions))
-        for start in range(0, mdp.num_states, size):
-            yield np.arange(start, min(start + size, mdp.num_states))
+        return [range(start, min(start + size, mdp.num_states)) for start in range(0, mdp.num_states, size)]
 
     def log_policies(self, states: ArrayLike | None = None, annotator: str | None = None) -> FloatArray:
         """Return the log chance of each action under each sample `[M, len(states), A]`.

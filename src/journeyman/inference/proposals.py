@@ -57,6 +57,11 @@ class Mixture(NamedTuple):
     inverse: FloatArray
     particles: IntArray
 
+    @property
+    def log_size(self) -> float:
+        """Log of the volume of a kernel, up to a constant: what `log_density` leaves out."""
+        return float(np.log(np.abs(np.diag(self.root))).sum())  # it is triangular
+
     def draw(self, rng: np.random.Generator, size: int) -> tuple[FloatArray, IntArray]:
         """Return draws `[size, D]`, and the particle that each is drawn around."""
         chosen = rng.choice(len(self.chances), size=size, p=self.chances)
@@ -159,7 +164,7 @@ def started(
     sides, start = halves[ancestors], positions[ancestors]
     chains = ProposingChains(
         target, mixtures, sides, values, num_threads, start, values[ancestors], policies[ancestors],
-        _log_density(target, start, values[ancestors]), np.empty(len(ancestors)),
+        log_density_of(target, start, values[ancestors]), np.empty(len(ancestors)),
     )  # fmt: skip
     return chains._replace(log_mixture=_log_mixture(chains, start))
 
@@ -172,7 +177,8 @@ def _log_mixture(chains: ProposingChains, z: FloatArray) -> FloatArray:
     return out
 
 
-def _log_density(target: Any, positions: FloatArray, values: FloatArray) -> FloatArray:
+def log_density_of(target: Any, positions: FloatArray, values: FloatArray) -> FloatArray:
+    """Return the log posterior density `[M]` at points whose values are known, up to a constant."""
     found = target.log_likelihood(positions, values) - 0.5 * target.precision * (positions**2).sum(axis=1)
     return np.where(np.isnan(found), -np.inf, found)
 
@@ -193,7 +199,7 @@ def move(rng: np.random.Generator, chains: ProposingChains, num_moves: int) -> P
             proposed[own], near[own] = mixture.draw(rng, int(own.sum()))
         uniforms = rng.random(num_chains)
         found, best = solved_at(chains.target, proposed, chains.num_threads, chains.near[near])
-        exact, proposed_mixture = _log_density(chains.target, proposed, found), _log_mixture(chains, proposed)
+        exact, proposed_mixture = log_density_of(chains.target, proposed, found), _log_mixture(chains, proposed)
         with np.errstate(invalid="ignore"):
             ratio = exact - log_density + log_mixture - proposed_mixture
         acceptance[:, m] = np.exp(np.minimum(0.0, np.where(np.isnan(ratio), -np.inf, ratio)))

@@ -35,7 +35,7 @@ import numpy as np
 from journeyman.checks import check_options, whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError, InputError, UnsupportedError
-from journeyman.inference import batch
+from journeyman.inference import batch, redraws
 from journeyman.inference.diagnostics import Diagnostics, least_particle_ess, smc_warnings, surprise_warnings
 from journeyman.inference.general import make_target, soft_refusal
 from journeyman.inference.likelihood import expert_values, is_soft, no_parameters
@@ -43,7 +43,7 @@ from journeyman.inference.particles import Moved, Moves, Particles, SMCSettings,
 from journeyman.inference.posterior import Posterior, expert_fields
 from journeyman.inference.proposals import ProposingChains
 from journeyman.inference.target import MAX_EXACT_STATES, SOLVED_ENTRIES, refined, solved_at
-from journeyman.inference.weights import effective_size, stage_size
+from journeyman.inference.weights import effective_size, normalised, stage_size
 from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
 from journeyman.progress import progress_bar
@@ -56,6 +56,7 @@ from journeyman.types import AnyArray, FloatArray, IntArray
 Report = Callable[[float], None]
 MIN_DRAWN_CHAINS = 50  # of `draw_more`: the spread between fewer would say little about what draws are worth
 MAX_DRAWN_ENTRIES = 50_000_000  # numbers that `draw_more` holds at once
+MAX_REDRAWN_ENTRIES = 600_000_000  # the same in large worlds, where they are float32
 SPARE_PARTICLES = 1.5  # some ancestors of particles are doubles
 SNAPSHOT_ARRAYS = ("positions", "values", "policies", "moved_counts", "counts", "log_weights")
 SNAPSHOT_NUMBERS = ("num_stages", "moved_log_evidence", "seconds")
@@ -548,6 +549,9 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
     begin, num_threads = time.perf_counter(), resolve_num_threads(num_threads)
     rng = np.random.default_rng(seed)
     target = source.with_counts(particles.counts)
+    if redraws.is_affordable(particles.problem, target.dimension):
+        yield from _redrawn_posteriors(rng, particles, target, begin, num_threads)
+        return
     num_chains = max(settings.num_chains, MIN_DRAWN_CHAINS)
     settled = settle(rng, particles, target, particles.log_weights, num_chains, num_threads)
     chains, num_gradients, num_moves = settled.chains, settled.num_gradients, settings.chain_length
@@ -593,6 +597,48 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
             log_evidence_error=particles.log_evidence_error,
             chains=positions.shape[:2],
         )
+
+
+def _redrawn_posteriors(
+    rng: np.random.Generator, particles: Particles, target: Any, begin: float, num_threads: int
+) -> Iterator[Posterior]:
+    """Yield what `draw_more` does in large worlds: weighted draws of mixtures, each independent of the others."""
+    size, settings = particles.settings.num_particles, particles.settings
+    draws = redraws.drawn_anew(rng, target, particles.positions, particles.log_weights, size, num_threads)
+    while True:
+        num_draws = len(draws.positions)
+        moves = particles.moves._replace(
+            acceptance=draws.effective_size / num_draws,
+            start_correlation=0.0,
+            distinct_ancestors=num_draws,
+            num_rejuvenations=particles.moves.num_rejuvenations + 1,
+            is_proposing=True,
+        )
+        yield Posterior(
+            problem=particles.problem,
+            counts=np.rint(particles.counts).astype(np.int64),
+            theta=target.parameters(draws.positions),
+            weights=normalised(draws.log_weights),
+            **expert_fields(particles.problem, draws.positions, draws.values, num_threads),
+            method="smc",
+            diagnostics=Diagnostics(
+                seconds=time.perf_counter() - begin,
+                num_gradients=particles.moves.num_gradients + num_draws,
+                particle_ess=draws.effective_size,
+                acceptance=moves.acceptance,
+                distinct_ancestors=num_draws,
+                chain_length=1,
+                warnings=(
+                    *smc_warnings(draws.effective_size, size, moves, settings),
+                    *surprise_warnings(particles.surprise),
+                ),
+            ),
+            log_evidence=particles.log_evidence,
+            log_evidence_error=particles.log_evidence_error,
+        )
+        if 2 * draws.values.size > MAX_REDRAWN_ENTRIES:
+            return
+        draws = redraws.more_draws(rng, target, draws, num_draws, num_threads)
 
 
 def posterior_of(particles: Particles) -> Posterior:

@@ -23,8 +23,8 @@ from journeyman.inference.kernels import Data, Model, Work
 from journeyman.inference.likelihood import expert_values, is_soft
 from journeyman.mdp import solve_batch
 from journeyman.mdp.krylov import new_memory
-from journeyman.mdp.model import FiniteMDP
-from journeyman.mdp.ordering import band_order, first_entries, shared_rows
+from journeyman.mdp.ordering import band_order, first_entries, shared_rows_of
+from journeyman.mdp.solvers import backup, values_in_single
 from journeyman.problem import Problem
 from journeyman.rewards import AffineMap, continuous
 from journeyman.rewards.agreement import trusted_affine_map
@@ -36,7 +36,7 @@ ENGINES = ("auto", "dense", "sparse")
 MAX_EXACT_STATES = 20_000  # above, values are solved within LARGE_TOLERANCE and kept as float32
 LARGE_TOLERANCE = 1e-6  # relative to the largest value: also of moves, whose likelihoods need no more
 MAX_DIRECT_WORK = 5e4  # multiplications of one elimination: above, iterations are quicker for moves
-MANY_SWEEPS = 0.975  # largest contraction at which sweeps of many rewards at once are quicker than Krylov iterations
+MANY_SWEEPS = 0.9995  # largest contraction at which sweeps of many rewards at once are quicker than Krylov iterations
 SOLVED_ENTRIES = 64_000_000  # numbers of the rewards that are solved at once
 MAX_DENSE_STATES = 1000  # a gradient crosses over near 1400, but each chain also starts with an inversion
 NARROW_ROWS = 8  # values kept as float32 that are widened at once
@@ -311,16 +311,24 @@ def solved_at(
     """Return the values that the expert acts on at points `[N, D + E]`, and optimal policies.
 
     Values are `[N, S]`, but soft ones `[N, G * S]`, those of each annotator one after the other; policies are then
-    zeros of that shape, since nothing needs them. `start` `[N, S]` are values of nearby points. In large worlds values
-    are exact to a relative 1e-6, kept as float32, and policies in as few bytes as they need.
+    zeros of that shape, since nothing needs them. `start` `[N, S]` are values of nearby points: values are then for
+    moves, whose likelihoods need few digits (see `refined`). In large worlds they always are: solved and kept in single
+    precision. Policies are those of a first guess there, which costs no memory.
     """
     problem, space = target.problem, target.problem.expert_space
-    if problem.mdp.num_states > MAX_EXACT_STATES and not is_soft(problem):
-        return _solved_by_parts(target, positions, num_threads, start)
-    rewards = problem.reward_model.reward(target.parameters(positions))
+    mdp, model, theta = problem.mdp, problem.reward_model, target.parameters(positions)
+    is_large = mdp.num_states > MAX_EXACT_STATES
+    if not is_soft(problem) and (is_large or (start is not None and band_order(mdp).work > MAX_DIRECT_WORK)):
+        values = _roughly_solved(problem, theta, num_threads, start)
+        if is_large:
+            action_type = np.min_scalar_type(mdp.num_actions - 1)
+            return values, np.broadcast_to(np.argmax(mdp.available, axis=1).astype(action_type), values.shape)
+        values = values.astype(np.float64)
+        rewards = model.reward(theta).reshape(len(theta), mdp.num_states, -1)
+        return values, backup(mdp, rewards, values).argmax(axis=2)
+    rewards = model.reward(theta)
     if not is_soft(problem):
-        options = {} if start is None else _move_options(problem.mdp, start)
-        solution = solve_batch(problem.mdp, rewards, num_threads=num_threads, **options)
+        solution = solve_batch(mdp, rewards, num_threads=num_threads, initial_values=start)
         return solution.values, solution.policy
     parameters = space.natural(problem.split(positions)[1])
     values = expert_values(problem, rewards, parameters, num_threads=num_threads)
@@ -328,17 +336,23 @@ def solved_at(
     return flat, np.zeros(flat.shape, dtype=np.int64)
 
 
-def _move_options(mdp: FiniteMDP, start: FloatArray | None) -> dict[str, Any]:
-    """Return how to solve many points for moves, to as many digits as these need: measured in docs/scale.md.
+def _roughly_solved(problem: Problem, theta: FloatArray, num_threads: int | None, start: FloatArray | None) -> AnyArray:
+    """Return optimal values `[N, S]` in single precision; what is held beside them does not grow with their number.
 
-    Small problems by elimination. Large ones from `start`, values of nearby points, if the discount is near 1; else by
-    sweeps from nothing, which take fewer than from values that are too high in places.
+    By sweeps of many at once from nothing, which take fewer than from values that are too high in places; if the
+    discount is very near 1, one after the other from `start`, values of nearby points (measured in docs/scale.md).
     """
-    if band_order(mdp).work <= MAX_DIRECT_WORK:
-        return {} if start is None else {"initial_values": start}
+    mdp, model = problem.mdp, problem.reward_model
     if mdp.discount * mdp.max_row_sum <= MANY_SWEEPS:
-        return {"method": "sweeps", "tol": LARGE_TOLERANCE}
-    return {"method": "krylov", "tol": LARGE_TOLERANCE, "initial_values": start}
+        return values_in_single(mdp, lambda at: model.reward(theta[at]), len(theta), num_threads=num_threads)
+    values = np.empty((len(theta), mdp.num_states), dtype=np.float32)
+    size = max(1, SOLVED_ENTRIES // model.offset.size)
+    for first in range(0, len(theta), size):
+        at = slice(first, first + size)
+        near = None if start is None else start[at].astype(np.float64)
+        options: dict[str, Any] = {"method": "krylov", "tol": LARGE_TOLERANCE, "num_threads": num_threads}
+        values[at] = solve_batch(mdp, model.reward(theta[at]), initial_values=near, **options).values
+    return values
 
 
 def refined(target: Any, positions: FloatArray, values: FloatArray, num_threads: int | None) -> FloatArray:
@@ -354,25 +368,6 @@ def refined(target: Any, positions: FloatArray, values: FloatArray, num_threads:
     rewards = problem.reward_model.reward(target.parameters(positions[first]))
     solution = solve_batch(mdp, rewards, initial_values=values[first], method="krylov", num_threads=num_threads)
     return solution.values[index.ravel()]
-
-
-def _solved_by_parts(
-    target: Any, positions: FloatArray, num_threads: int | None, start: FloatArray | None
-) -> tuple[AnyArray, AnyArray]:
-    """Solve a few points at a time: what is held beside the results does not grow with their number."""
-    problem = target.problem
-    mdp, model = problem.mdp, problem.reward_model
-    shape = (len(positions), mdp.num_states)
-    values = np.empty(shape, dtype=np.float32)
-    policies = np.empty(shape, dtype=np.min_scalar_type(mdp.num_actions - 1))
-    theta = target.parameters(positions)
-    size = max(1, SOLVED_ENTRIES // model.offset.size)
-    for first in range(0, len(positions), size):
-        at = slice(first, first + size)
-        near = None if start is None else start[at].astype(np.float64)
-        solution = solve_batch(mdp, model.reward(theta[at]), num_threads=num_threads, **_move_options(mdp, near))
-        values[at], policies[at] = solution.values, solution.policy
-    return values, policies
 
 
 def known_map(problem: Problem) -> AffineMap:
@@ -395,7 +390,7 @@ def model_of(problem: Problem, affine: AffineMap, beta: float) -> Model:
     mdp, reward_model = problem.mdp, problem.reward_model
     matrix: Any = affine.matrix if affine.matrix.ndim == 2 else sparse.diags_array(affine.matrix)
     features: Any = sparse.csr_array(sparse.csr_array(reward_model.features) @ matrix)
-    common, extra, loops = shared_rows(mdp.rows, mdp.available, mdp.discount)
+    common, extra, loops = shared_rows_of(mdp)
     return Model(
         *common,
         *extra,

@@ -15,14 +15,18 @@ rewards d. There a huge cost of a state, or of an action, leaves the bounds of t
 are without it.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from journeyman.mdp import kernels
 from journeyman.mdp.model import FiniteMDP
+from journeyman.mdp.ordering import shared_rows_of
 from journeyman.mdp.solvers import backup, solve_batch
 from journeyman.mdp.validation import ROUNDING
-from journeyman.types import BoolArray, FloatArray
+from journeyman.threads import check_stop, default_num_threads, run_chunks
+from journeyman.types import AnyArray, BoolArray, FloatArray
 
 MAX_ENTRIES = 4_000_000  # numbers held at once
 MAX_SHARPENED_STATES = 20_000  # above, the constant bound has to do: to sharpen it takes as long as to solve
@@ -87,3 +91,57 @@ def _sharpened(mdp: FiniteMDP, local: FloatArray, may_be_optimal: BoolArray, wid
     rewards = np.where(may_be_optimal, local[:, :, None], -2.0 * widest[:, None, None])
     solution = solve_batch(mdp, rewards, num_threads=1)
     return np.asarray(np.minimum(solution.values + solution.error_bound[:, None], widest[:, None]))
+
+
+class Looked(NamedTuple):
+    """What one look through the states of a large world gives for each reward, `[M]` each.
+
+    value_errors: guaranteed |V - V*| in any state; regrets: sum over states of visits times immediate regret; errors:
+    of these, by residuals and rounding; largest: immediate regret of a state that is visited.
+    """
+
+    value_errors: FloatArray
+    regrets: FloatArray
+    errors: FloatArray
+    largest: FloatArray
+
+
+def look_through(
+    mdp: FiniteMDP,
+    reward_fn: Callable[[int], FloatArray],
+    values: AnyArray,
+    reward_errors: FloatArray,
+    probabilities: FloatArray | None = None,
+    visits: FloatArray | None = None,
+) -> Looked:
+    """Do what `accuracy_of` does, one reward at a time and compiled, so that nothing of their number is held.
+
+    Parameters
+    ----------
+    reward_fn
+        Gives reward m, `[S]` or `[S, A]`.
+    values
+        `[M, S]`, in any precision: they are taken as they are.
+    reward_errors
+        `[M]` of the rewards, in any state.
+    probabilities, visits
+        `[S, A]` of a policy, and its discounted visits `[S]`; default: regrets are 0.
+    """
+    rows = shared_rows_of(mdp)
+    if probabilities is None or visits is None:
+        probabilities, visits = np.zeros(mdp.available.shape), np.zeros(mdp.num_states)
+    rounding = relative_rounding(mdp) + 4.0 * 2.0**-52  # rows are split in two
+    found = np.empty((len(values), 4))
+
+    def look(part: range) -> None:
+        for m in part:
+            reward = np.ascontiguousarray(reward_fn(m)).reshape(mdp.num_states, -1)
+            kernels.look_through(
+                *rows.common, *rows.extra, mdp.available, reward, values[m], rounding, reward_errors[m],
+                probabilities, visits, found[m],
+            )  # fmt: skip
+            check_stop()
+
+    run_chunks(look, len(values), default_num_threads(), 1)
+    contraction = mdp.discount * mdp.max_row_sum * (1.0 + ROUNDING)
+    return Looked(found[:, 0] / (1.0 - contraction), found[:, 1], found[:, 2], found[:, 3])

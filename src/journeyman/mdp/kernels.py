@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from journeyman.compiling import CACHE
+from journeyman.mdp.lanes import in_all_lanes, lane_distance, lanes_at, larger_lanes, plus_product, put_lanes
 
 # Sums may be reordered (this is what lets them use vector instructions); NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -292,6 +293,46 @@ def value_iteration(
 
 
 @kernel
+def sweep_single(
+    common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, gain, available, reward, V,
+    num_sweeps, is_backward, change, largest,
+):  # fmt: skip
+    """Sweep `sweep_one` over 32 rewards at once in single precision: reward `[S * R, 32]`, V `[S, 32]`.
+
+    The first sweep is backward or not, and they alternate. `change` and `largest` `[1, 32]` become how much V changed
+    in the last sweep, and max |V|. Weights and gain are in single precision, too.
+    """
+    num_states, num_actions = available.shape
+    width = reward.shape[0] // num_states
+    nothing, lowest = in_all_lanes(0.0), in_all_lanes(-3e38)
+    for sweep in range(num_sweeps):
+        most, size = nothing, nothing
+        goes_back = is_backward != (sweep % 2 == 1)
+        for i in range(num_states):
+            s = num_states - 1 - i if goes_back else i
+            shared = nothing
+            for k in range(common_indptr[s], common_indptr[s + 1]):
+                shared = plus_product(shared, common_weights[k], lanes_at(V, common_next[k]))
+            if width == 1:
+                shared = plus_product(shared, 1.0, lanes_at(reward, s))
+            best = lowest
+            for a in range(num_actions):
+                if available[s, a]:
+                    row = s * num_actions + a
+                    q = shared
+                    if width > 1:
+                        q = plus_product(q, 1.0, lanes_at(reward, row))
+                    for k in range(extra_indptr[row], extra_indptr[row + 1]):
+                        q = plus_product(q, extra_weights[k], lanes_at(V, extra_next[k]))
+                    best = larger_lanes(best, plus_product(nothing, gain[s, a], q))
+            most = larger_lanes(most, lane_distance(best, lanes_at(V, s)))
+            size = larger_lanes(size, lane_distance(best, nothing))
+            put_lanes(V, s, best)
+        put_lanes(change, 0, most)
+        put_lanes(largest, 0, size)
+
+
+@kernel
 def read_off(
     common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, rewards, values,
     policies, horizon, residuals, largest,
@@ -540,3 +581,87 @@ def solve_soft(
             indptr, next_states, probabilities, available, terminal, discount, rewards[m], betas[m], values[m], policy,
             residual, elimination,
         )  # fmt: skip
+
+
+@kernel
+def look_through(
+    common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, reward, V, rounding,
+    reward_error, probabilities, visits, out,
+):  # fmt: skip
+    """Go through all states once, for bounds on the error of V and for the regret of a policy.
+
+    Parameters
+    ----------
+    reward, V
+        `[S, R]`, and `[S]` values that should be optimal for it.
+    rounding, reward_error
+        Rounding of a sum relative to the sizes of its terms, and that of rewards.
+    probabilities, visits
+        `[S, A]` of the policy, and its discounted visits `[S]`; none are looked at where there are no visits.
+    out
+        `[4]`: the largest residual with rounding; the sum over states of visits times immediate regret; that of visits
+        times the errors of these; the largest immediate regret of a state that is visited.
+    """
+    num_states, num_actions = available.shape
+    widest, total, error, largest = 0.0, 0.0, 0.0, 0.0
+    for s in range(num_states):
+        shared, shared_size = 0.0, 0.0
+        for k in range(common_indptr[s], common_indptr[s + 1]):
+            term = common_weights[k] * V[common_next[k]]
+            shared += term
+            shared_size += abs(term)
+        best, size, own = -np.inf, 0.0, 0.0
+        for a in range(num_actions):
+            if available[s, a]:
+                row = s * num_actions + a
+                r = reward[s, a] if reward.shape[1] > 1 else reward[s, 0]
+                q, q_size = r + shared, abs(r) + shared_size
+                for k in range(extra_indptr[row], extra_indptr[row + 1]):
+                    term = extra_weights[k] * V[extra_next[k]]
+                    q += term
+                    q_size += abs(term)
+                best, size = max(best, q), max(size, q_size)
+                own += probabilities[s, a] * q
+        step = rounding * (size + abs(V[s])) + reward_error
+        local = abs(best - V[s]) + step
+        widest = max(widest, local)
+        if visits[s] > 0.0:
+            regret = max(best - own, 0.0)
+            total += visits[s] * regret
+            error += visits[s] * (local + step)
+            largest = max(largest, regret)
+    out[0], out[1], out[2], out[3] = widest, total, error, largest
+
+
+@kernel
+def add_chances(
+    common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, available, rewards, values,
+    weights, margins, first, chances, losses,
+):  # fmt: skip
+    """Add up, over samples, the chance of each action to be optimal, and the mean of what it loses, `[N, A]` each.
+
+    Of N states from `first` on: rewards `[M, N, R]`, values `[M, S]`. An action counts as optimal where it loses at
+    most `margins` `[M]`; what does not exist has no chance and loses nothing.
+    """
+    num_actions, q = available.shape[1], np.empty(available.shape[1])
+    for m in range(values.shape[0]):
+        V, weight = values[m], weights[m]
+        for i in range(chances.shape[0]):
+            s = first + i
+            shared, best = 0.0, -np.inf
+            for k in range(common_indptr[s], common_indptr[s + 1]):
+                shared += common_weights[k] * V[common_next[k]]
+            for a in range(num_actions):
+                if available[s, a]:
+                    row = s * num_actions + a
+                    q[a] = shared + (rewards[m, i, a] if rewards.shape[2] > 1 else rewards[m, i, 0])
+                    for k in range(extra_indptr[row], extra_indptr[row + 1]):
+                        q[a] += extra_weights[k] * V[extra_next[k]]
+                    best = max(best, q[a])
+            for a in range(num_actions):
+                if available[s, a]:
+                    loss = best - q[a]
+                    if loss <= margins[m]:
+                        chances[i, a] += weight
+                    else:
+                        losses[i, a] += weight * loss

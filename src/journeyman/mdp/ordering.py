@@ -67,6 +67,14 @@ def shared_rows(rows: Rows, available: BoolArray, discount: float) -> SharedRows
     return SharedRows(common, extra, loops.reshape(num_states, num_actions))
 
 
+def shared_rows_of(mdp: FiniteMDP) -> SharedRows:
+    """Return the split rows of an MDP in its own numbering; computed once per MDP."""
+    cached: SharedRows | None = mdp.__dict__.get("_shared_rows")
+    if cached is None:
+        cached = mdp.__dict__["_shared_rows"] = shared_rows(mdp.rows, mdp.available, mdp.discount)
+    return cached
+
+
 def without_loops(rows: SparseRows, rows_per_state: int) -> SparseRows:
     """Return the same rows without the chance of staying."""
     row = np.repeat(np.arange(rows.indptr.size - 1), np.diff(rows.indptr))

@@ -11,6 +11,7 @@ numbering I - discount P_pi is banded for every policy, and elimination inside t
 with T the Bellman operator: it holds whatever the path to V was.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,18 +21,20 @@ from numpy.typing import ArrayLike
 from journeyman.checks import any_array, float_array, one_of, positive, whole_number
 from journeyman.errors import InputError
 from journeyman.mdp import kernels, krylov
+from journeyman.mdp.lanes import LANES
 from journeyman.mdp.model import FiniteMDP
-from journeyman.mdp.ordering import band_order
+from journeyman.mdp.ordering import Ordering, band_order
 from journeyman.mdp.policies import checked_policies
 from journeyman.mdp.validation import LARGEST_VALUE, ROUNDING, checked_rewards
 from journeyman.threads import check_stop, resolve_num_threads, run_chunks, stop_mark
-from journeyman.types import FloatArray, IntArray
+from journeyman.types import AnyArray, FloatArray, IntArray
 
 MAX_DIRECT_WORK = 1e6  # multiplications of one banded elimination; above it sweeps win
 MAX_POLICY_ITERATIONS = 1000
 FIRST_SWEEPS, FIRST_TOLERANCE = 12, 1e-2  # what comes before policy iteration
 UNEVEN = 1e-3  # of the largest value: where the median one is smaller, sweeps go on to the limit of rounding
-LANES = 32  # rewards swept at once, at most
+SINGLE = 2.0**-22  # change in a sweep, relative to 1 + max |V|, that single precision can tell from rounding
+SWEEPS_AT_ONCE = 4  # between two looks at whether it is time to stop
 FEW_SWEEPS = 0.91  # largest contraction at which sweeps alone are as quick as rounds with Krylov iterations
 METHODS = ("auto", "direct", "sweeps", "krylov")
 
@@ -219,6 +222,65 @@ def _solve_together(task: _Task) -> _Found:
 
     run_chunks(solve_part, -(-num_rewards // lanes), task.num_threads)
     return _Found(values[:, order.inverse] * scales[:, None], policies[:, order.inverse], residual, largest, iterations)
+
+
+def _single_rows(order: Ordering) -> tuple[Any, ...]:
+    """Return the rows of an MDP as `kernels.sweep_single` takes them."""
+    common, extra, single = order.off_diagonal.common, order.off_diagonal.extra, np.float32
+    weights = (common.weights.astype(single), extra.weights.astype(single), order.gain.astype(single))
+    return *common[:2], weights[0], *extra[:2], weights[1], weights[2], order.available
+
+
+def _swept_lanes(rows: tuple[Any, ...], reward: AnyArray, V: AnyArray, tolerance: float, max_sweeps: int) -> int:
+    """Sweep V `[S, 32]` until no lane changes by more than `tolerance * (1 + max |V|)`; returns how often."""
+    change, largest = np.empty((1, LANES), dtype=np.float32), np.empty((1, LANES), dtype=np.float32)
+    sweeps = 0
+    while sweeps < max_sweeps:
+        num_sweeps = min(SWEEPS_AT_ONCE, max_sweeps - sweeps)
+        kernels.sweep_single(*rows, reward, V, num_sweeps, sweeps % 2 == 1, change, largest)
+        sweeps += num_sweeps
+        check_stop()
+        if (change[0] <= tolerance * (1.0 + largest[0])).all():
+            break
+    return sweeps
+
+
+def values_in_single(
+    mdp: FiniteMDP, reward_fn: Callable[[slice], FloatArray], num_rewards: int, *, num_threads: int | None = None
+) -> AnyArray:
+    """Return optimal values `[M, S]` of many rewards in single precision, and nothing else: for large worlds.
+
+    Values are within about 1e-6 / (1 - discount) of the exact ones, relative to the largest. What is held beside them
+    does not grow with M. The number of sweeps grows with 1 / (1 - discount).
+
+    Parameters
+    ----------
+    reward_fn
+        Gives the rewards `[m, S]` or `[m, S, A]` of some of them.
+    """
+    order = band_order(mdp)
+    contraction = mdp.discount * mdp.max_row_sum
+    rows, limit = _single_rows(order), _sweep_limit(1.0 / (1.0 - contraction), SINGLE)
+    values = np.empty((num_rewards, mdp.num_states), dtype=np.float32)
+
+    def solve_part(groups: range) -> None:
+        for group in groups:
+            at = slice(group * LANES, min((group + 1) * LANES, num_rewards))
+            rewards = reward_fn(at)
+            sizes = np.maximum(rewards.max(axis=1), -rewards.min(axis=1)).reshape(len(rewards), -1).max(axis=1)
+            _check_size(sizes.max(), contraction, mdp.discount)
+            scales = 2.0 ** np.frexp(sizes)[1]
+            reward = np.zeros((rewards[0].size, LANES), dtype=np.float32)
+            by_state = reward.reshape(mdp.num_states, -1, LANES)
+            for lane, (own, scale) in enumerate(zip(rewards, scales, strict=True)):
+                by_state[:, :, lane] = own.reshape(mdp.num_states, -1)[order.permutation] / scale
+            V = np.zeros((mdp.num_states, LANES), dtype=np.float32)
+            _swept_lanes(rows, reward, V, SINGLE, limit)
+            for lane, scale in enumerate(scales):
+                values[at.start + lane] = V[:, lane][order.inverse] * np.float32(scale)
+
+    run_chunks(solve_part, -(-num_rewards // LANES), resolve_num_threads(num_threads), 1)
+    return values
 
 
 def _solve_in_rounds(task: _Task) -> _Found:
