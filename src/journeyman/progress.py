@@ -48,6 +48,12 @@ def progress_bar(description: str, *, is_shown: bool | None = None) -> Iterator[
         _here.bar = None
 
 
+@contextmanager
+def no_progress_bar(_: str) -> Iterator[Report]:
+    """Give a function that takes how far the work is, and shows nothing: for work that is over at once."""
+    yield lambda done, description=None: None
+
+
 def _is_watched() -> bool:
     """Whether what this thread writes is seen while it works: not in workers, and not in the background."""
     if parent_process() is not None or current_thread() is not main_thread():

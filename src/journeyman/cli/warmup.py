@@ -72,6 +72,7 @@ def solve_worlds() -> None:
     import numpy as np
 
     from journeyman.mdp import evaluate_policy, solve_batch
+    from journeyman.mdp.solvers import values_in_single
     from journeyman.worlds import make_world
 
     for name, options in (("jail", {}), ("random-grid", {"size": 5})):
@@ -79,6 +80,7 @@ def solve_worlds() -> None:
         rewards = np.random.default_rng(0).standard_normal((8, mdp.num_states))
         for method in ("direct", "sweeps"):
             solution = solve_batch(mdp, rewards, method=method, num_threads=1)  # in this thread, which Ctrl-C ends
+        values_in_single(mdp, rewards.__getitem__, len(rewards), num_threads=1)
         evaluate_policy(mdp, solution.policy[0], rewards[0])
 
 
@@ -112,11 +114,17 @@ def infer_by(method: str, **options: Any) -> None:
 
 
 def infer_by_sparse_rows() -> None:
-    """Compile the gradient of large problems."""
+    """Compile the gradient of large problems, and what goes through all of their states."""
+    import numpy as np
+
     from journeyman.inference.target import Target
+    from journeyman.mdp.accuracy import look_through
     from journeyman.worlds import make_world
 
-    assert Target(make_world("random-grid", 0, size=3).problem, engine="sparse").gradient_fn.signature()
+    problem = make_world("random-grid", 0, size=3).problem
+    assert Target(problem, engine="sparse").gradient_fn.signature()
+    values = np.zeros((1, problem.mdp.num_states), dtype=np.float32)
+    look_through(problem.mdp, lambda _: values[0].astype(float), values, np.zeros(1))
 
 
 def score(kind: str, length: int | None) -> None:

@@ -210,9 +210,11 @@ class Posterior:
             initial=0.0
         )
         reward_errors = 2.0**-52 * (1 + longest) * terms
-        return look_through(
+        found = look_through(
             self.problem.mdp, lambda m: model.reward(theta[m]), self.values, reward_errors, probabilities, visits
         )
+        self.__dict__.setdefault("value_errors", found.value_errors)  # they come by the way
+        return found
 
     def optimal_chances(self, states: range) -> tuple[FloatArray, FloatArray]:
         """Return the chance of each action to be optimal in some states, and its mean gap, `[len(states), A]` each.

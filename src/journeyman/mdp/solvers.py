@@ -26,6 +26,7 @@ from journeyman.mdp.model import FiniteMDP
 from journeyman.mdp.ordering import Ordering, band_order
 from journeyman.mdp.policies import checked_policies
 from journeyman.mdp.validation import LARGEST_VALUE, ROUNDING, checked_rewards
+from journeyman.progress import Report, no_progress_bar, progress_bar
 from journeyman.threads import check_stop, resolve_num_threads, run_chunks, stop_mark
 from journeyman.types import AnyArray, FloatArray, IntArray
 
@@ -34,7 +35,8 @@ MAX_POLICY_ITERATIONS = 1000
 FIRST_SWEEPS, FIRST_TOLERANCE = 12, 1e-2  # what comes before policy iteration
 UNEVEN = 1e-3  # of the largest value: where the median one is smaller, sweeps go on to the limit of rounding
 SINGLE = 2.0**-22  # change in a sweep, relative to 1 + max |V|, that single precision can tell from rounding
-SWEEPS_AT_ONCE = 4  # between two looks at whether it is time to stop
+SWEPT_AT_ONCE = 1_000_000  # states, between two looks at whether it is time to stop, of at most 4 sweeps
+LONG_WORK = 5_000_000  # values of rewards that are solved together, from which on progress is shown
 FEW_SWEEPS = 0.91  # largest contraction at which sweeps alone are as quick as rounds with Krylov iterations
 METHODS = ("auto", "direct", "sweeps", "krylov")
 
@@ -231,18 +233,24 @@ def _single_rows(order: Ordering) -> tuple[Any, ...]:
     return *common[:2], weights[0], *extra[:2], weights[1], weights[2], order.available
 
 
-def _swept_lanes(rows: tuple[Any, ...], reward: AnyArray, V: AnyArray, tolerance: float, max_sweeps: int) -> int:
-    """Sweep V `[S, 32]` until no lane changes by more than `tolerance * (1 + max |V|)`; returns how often."""
+def _swept_lanes(
+    rows: tuple[Any, ...], reward: AnyArray, V: AnyArray, max_sweeps: int, report_fn: Callable[[float], None]
+) -> None:
+    """Sweep V `[S, 32]` until no lane changes by more than single precision can tell, or so many times.
+
+    report_fn takes how far it is, on the scale on which sweeps make changes smaller.
+    """
     change, largest = np.empty((1, LANES), dtype=np.float32), np.empty((1, LANES), dtype=np.float32)
-    sweeps = 0
+    sweeps, first, at_once = 0, 0.0, max(1, min(4, SWEPT_AT_ONCE // len(V)))
     while sweeps < max_sweeps:
-        num_sweeps = min(SWEEPS_AT_ONCE, max_sweeps - sweeps)
-        kernels.sweep_single(*rows, reward, V, num_sweeps, sweeps % 2 == 1, change, largest)
-        sweeps += num_sweeps
+        kernels.sweep_single(*rows, reward, V, at_once, sweeps % 2 == 1, change, largest)
+        sweeps += at_once
         check_stop()
-        if (change[0] <= tolerance * (1.0 + largest[0])).all():
-            break
-    return sweeps
+        worst = float((change / (1.0 + largest)).max())
+        if worst <= SINGLE:
+            return
+        first = max(first, worst)
+        report_fn(float(np.log(first / worst) / np.log(first / SINGLE)))
 
 
 def values_in_single(
@@ -262,8 +270,10 @@ def values_in_single(
     contraction = mdp.discount * mdp.max_row_sum
     rows, limit = _single_rows(order), _sweep_limit(1.0 / (1.0 - contraction), SINGLE)
     values = np.empty((num_rewards, mdp.num_states), dtype=np.float32)
+    num_groups = -(-num_rewards // LANES)
+    done = np.zeros(num_groups)
 
-    def solve_part(groups: range) -> None:
+    def solve_part(groups: range, report: Report) -> None:
         for group in groups:
             at = slice(group * LANES, min((group + 1) * LANES, num_rewards))
             rewards = reward_fn(at)
@@ -274,12 +284,20 @@ def values_in_single(
             by_state = reward.reshape(mdp.num_states, -1, LANES)
             for lane, (own, scale) in enumerate(zip(rewards, scales, strict=True)):
                 by_state[:, :, lane] = own.reshape(mdp.num_states, -1)[order.permutation] / scale
+
+            def report_part(part: float, group: int = group) -> None:
+                done[group] = part
+                report(float(done.mean()))
+
             V = np.zeros((mdp.num_states, LANES), dtype=np.float32)
-            _swept_lanes(rows, reward, V, SINGLE, limit)
+            _swept_lanes(rows, reward, V, limit, report_part)
             for lane, scale in enumerate(scales):
                 values[at.start + lane] = V[:, lane][order.inverse] * np.float32(scale)
+            report_part(1.0)
 
-    run_chunks(solve_part, -(-num_rewards // LANES), resolve_num_threads(num_threads), 1)
+    shown_fn = progress_bar if num_rewards * mdp.num_states >= LONG_WORK else no_progress_bar
+    with shown_fn(f"Solving for {num_rewards} rewards") as report:
+        run_chunks(lambda groups: solve_part(groups, report), num_groups, resolve_num_threads(num_threads), 1)
     return values
 
 
