@@ -19,6 +19,7 @@ instances that both have been run on: a lower bound where the independent side w
 import argparse
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,11 @@ from journeyman.worlds.gridworld import gridworld
 TABLE = Path(__file__).with_suffix(".jsonl")
 FORMAT = "journeyman-bench-smooth-answers-1"
 SIDE, BETA, STD, LENGTH_SCALE = 20, 4.0, 1.0, 4.0
-EPSILON, DELTA, NUM_PARTICLES = "10%", 0.1, 400
+EPSILON, DELTA = "10%", 0.1
+NUM_PARTICLES = {"kernel": 400, "independent": 200}
 LIMITS = {"kernel": 100, "independent": 100}
+MAX_SECONDS = 600.0  # of processor time, by default: a run that has taken so long makes no further step
+STEP = 5  # answers between looks at the clock
 MARKS = (10, 20, 40)  # answers after which the true regret is looked at
 
 
@@ -49,7 +53,7 @@ def instance(seed: int) -> tuple[Any, np.ndarray]:
     return mdp, vectors @ (np.sqrt(np.maximum(values, 0.0)) * normals)
 
 
-def run_cell(rule: str, seed: int) -> dict[str, Any]:
+def run_cell(rule: str, seed: int, *, max_seconds: float = MAX_SECONDS) -> dict[str, Any]:
     """Let a learner ask until its certificate is confirmed, and say what that took and how good it is in truth."""
     mdp, truth = instance(seed)
     if rule == "kernel":
@@ -67,15 +71,15 @@ def run_cell(rule: str, seed: int) -> dict[str, Any]:
     begin = time.process_time()
     learner = ActiveLearner(
         problem, epsilon=EPSILON, delta=DELTA, seed=seed, num_threads=1, is_checked=False,
-        inference_options={"num_particles": NUM_PARTICLES},
+        inference_options={"num_particles": NUM_PARTICLES[rule]},
     )  # fmt: skip
     regrets, answered = {}, 0
-    for mark in (*MARKS, LIMITS[rule]):
-        result = simulate(learner, expert, mark - answered, progress=False)
+    while answered < LIMITS[rule]:
+        result = simulate(learner, expert, STEP, progress=False)
         answered += result.num_steps
-        if mark in MARKS:
-            regrets[str(mark)] = regret(learner)
-        if result.is_finished:
+        if answered in MARKS:
+            regrets[str(answered)] = regret(learner)
+        if result.is_finished or time.process_time() - begin > max_seconds:
             break
     return {
         "rule": rule,
@@ -96,11 +100,19 @@ def main() -> None:
     parser.add_argument("--run", action="store_true", help="compute what is missing in the table first")
     parser.add_argument("--rules", nargs="+", choices=tuple(LIMITS), default=list(LIMITS), help="which to run")
     parser.add_argument("--seeds", type=int, default=4, help="instances to run")
+    parser.add_argument("--seconds", type=float, default=MAX_SECONDS, help="of processor time that a run may take")
     options = parser.parse_args()
     if options.run:
         cells = [(rule, seed) for seed in range(options.seeds) for rule in options.rules]
-        settings = {"side": SIDE, "epsilon": EPSILON, "delta": DELTA, "particles": NUM_PARTICLES, "limits": LIMITS}
-        continue_table(TABLE, FORMAT, settings, ("rule", "seed"), cells, run_cell, num_workers=1)
+        settings = {
+            "side": SIDE,
+            "epsilon": EPSILON,
+            "delta": DELTA,
+            "particles": NUM_PARTICLES,
+            "limits": LIMITS,
+        }
+        run_fn = partial(run_cell, max_seconds=options.seconds)
+        continue_table(TABLE, FORMAT, settings, ("rule", "seed"), cells, run_fn, num_workers=1)
     rows = read_table(TABLE, FORMAT)
     table, found = [], {}
     for rule in LIMITS:

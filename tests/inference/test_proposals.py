@@ -13,9 +13,9 @@ from journeyman.rewards import PerState
 from journeyman.worlds import make_world
 
 
-def advanced(problem, counts, seed, num_particles=400, **settings):
-    start = smc.start(problem, seed=seed, num_particles=num_particles, num_threads=1, **settings)
-    return smc.advance(start, counts, num_threads=1)
+def advanced(problem, counts, seed, num_particles=400, num_threads=1, **settings):
+    start = smc.start(problem, seed=seed, num_particles=num_particles, num_threads=num_threads, **settings)
+    return smc.advance(start, counts, num_threads=num_threads)
 
 
 def summary(particles):

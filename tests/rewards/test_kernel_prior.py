@@ -11,6 +11,7 @@ from journeyman.errors import InputError
 from journeyman.inference.tables import posterior_table, reward_table
 from journeyman.inference.target import Target
 from journeyman.mdp import FiniteMDP
+from journeyman.mdp.automata import visited
 from journeyman.problem import Problem
 from journeyman.problem_files import problem_from_record, problem_to_record
 from journeyman.rewards import (
@@ -292,3 +293,28 @@ NOWHERE = FiniteMDP.from_function(lambda s, a: [(1.0, 0)], num_states=3, num_act
 def test_wrong_arguments_are_refused(mdp, options, message):
     with pytest.raises(InputError, match=message):
         kernel_rewards(mdp, **({"length_scale": 2.0, "std": 1.0} | options))
+
+
+@pytest.mark.parametrize("rank", [6, 30])
+def test_memory_gives_each_of_its_states_a_smooth_reward_of_its_own(rank):
+    """Within a state of the memory the covariance is the kernel's, between two of them there is none."""
+    problem = Problem(GRID, *kernel_rewards(GRID, length_scale=2.0, std=1.5, mean=MEAN, rank=rank), 2.0)
+    own, shared = (problem.with_memory(visited(GRID, 3), rewards=each) for each in ("per_memory", "shared"))
+    remembered = own.mdp.memory
+
+    def moments(of):
+        features = of.reward_model.features.toarray()
+        mean = features @ np.broadcast_to(of.prior.mean, of.prior.num_parameters) + of.reward_model.offset
+        return mean, features @ of.prior.covariance @ features.T
+
+    mean, covariance = moments(problem)
+    places = remembered.places
+    expected = covariance[np.ix_(places, places)]
+    is_same = remembered.memories[:, None] == remembered.memories
+    assert 0 < is_same.mean() < 1
+    for found, wanted in ((own, np.where(is_same, expected, 0.0)), (shared, expected)):
+        np.testing.assert_allclose(moments(found)[0], mean[places], atol=1e-8)
+        np.testing.assert_allclose(moments(found)[1], wanted, atol=1e-6)
+    answers = [Demonstration.annotation(int(s), 1) for s in (0, 7, 11)]
+    posterior = infer(own, answers, seed=0, num_threads=1, num_particles=200)
+    assert posterior.theta.shape[1] == own.reward_model.num_parameters

@@ -14,11 +14,12 @@ import numpy as np
 
 from journeyman.checks import one_of, share, whole_number
 from journeyman.errors import InputError
-from journeyman.inference import proposals, redraws
+from journeyman.inference import proposals, redraws, surrogate
 from journeyman.inference.expert.target import ExpertTarget, effective_betas
 from journeyman.inference.general import GeneralTarget
 from journeyman.inference.proposals import ProposingChains
 from journeyman.inference.surprise import Surprise, surprise_of
+from journeyman.inference.surrogate import SurrogateChains
 from journeyman.inference.target import MAX_EXACT_STATES, Shifts, Target
 from journeyman.inference.weights import (
     coarse,
@@ -37,6 +38,7 @@ MIN_PARTICLES = 100
 # must vary between chains (standard deviation), and how many steps trajectories must have, for that to be worth it.
 MAX_EXPLAINED, MIN_SPREAD, MIN_LEAPFROG = 0.65, 0.45, 50.0
 MAX_CHEAP_STATES = 150  # above, gradients take so long that poorer proposals, and more of them, are put up with
+RECENT_MOVES = 4  # that tell how far a move leads
 NUM_SHIFTS = 3  # of each of them, after every trajectory
 SHIFT_WIDTH = 2.0  # in standard deviations of what the reward does not explain
 PATHS = ("auto", "prior", "mode")
@@ -236,7 +238,7 @@ class Settled(NamedTuple):
     particles that they started from.
     """
 
-    chains: "MovingChains | ProposingChains"
+    chains: "MovingChains | ProposingChains | SurrogateChains"
     step: float
     num_leapfrog: float
     direction: FloatArray
@@ -258,8 +260,9 @@ def settle(
     With few parameters they move by proposals, if enough of these are accepted. Else by trajectories: the
     step is tuned on the way, and they are made as long as they have to be.
     """
-    if proposals.is_worth_it(particles.problem, target.dimension):
-        proposing = _settled_by_proposals(rng, particles, target, log_weights, num_chains, num_threads)
+    engine: Any = surrogate if surrogate.is_worth_it(particles.problem, target, len(log_weights)) else proposals
+    if engine is surrogate or proposals.is_worth_it(particles.problem, target.dimension):
+        proposing = _settled_by_proposals(engine, rng, particles, target, log_weights, num_chains, num_threads)
         if proposing is not None:
             return proposing
     settings = particles.settings
@@ -306,6 +309,7 @@ def settle(
 
 
 def _settled_by_proposals(
+    engine: Any,
     rng: np.random.Generator,
     particles: Particles,
     target: Target | GeneralTarget,
@@ -313,22 +317,24 @@ def _settled_by_proposals(
     num_chains: int,
     num_threads: int,
 ) -> Settled | None:
-    """Settle chains that move by proposals; None where too few of these are accepted."""
+    """Settle chains that move by `engine`, proposals or a surrogate; None where too few moves are accepted."""
     settings, weights = particles.settings, normalised(log_weights)
     scales = np.sqrt(np.maximum(weights @ (particles.positions - weights @ particles.positions) ** 2, 1e-8))
     direction = widest_direction(particles.positions, weights, scales)[0] / scales
     ancestors = systematic_resample(rng, weights, num_chains)
     chain_length = settings.chain_length if particles.moves.num_rejuvenations else 1
-    chains = proposals.started(
+    chains = engine.started(
         target, particles.positions, particles.values, particles.policies, weights,
         proposals.halves_of(len(weights), chain_length), ancestors, num_threads,
     )  # fmt: skip
     first, start_correlation, num_solves = chains.positions, 1.0, 0
     chances: list[float] = []
     is_costly = particles.problem.mdp.num_states > MAX_CHEAP_STATES
-    least = proposals.MIN_ACCEPTANCE * (0.4 if is_costly else 1.0)
-    for count in range(settings.max_burn_in * (3 if is_costly else 1)):
-        moved = proposals.move(rng, chains, 1)
+    least = engine.MIN_ACCEPTANCE * (0.4 if is_costly else 1.0)
+    pairs: list[tuple[FloatArray, FloatArray]] = []
+    for count in range(settings.max_burn_in * (engine.BURN_IN_FACTOR if is_costly else 1)):
+        moved = engine.move(rng, chains, 1)
+        pairs.append((chains.positions, moved.chains.positions))
         chains, num_solves = moved.chains, num_solves + moved.num_solves
         chances.append(float(moved.acceptance.mean()))
         start_correlation = correlation(first, chains.positions, direction)
@@ -338,6 +344,9 @@ def _settled_by_proposals(
     is_poor = float(np.mean(chances)) < least or start_correlation > settings.start_correlation
     if is_poor and particles.problem.mdp.num_states <= MAX_EXACT_STATES:  # above, gradients would take hours
         return None
+    if engine is surrogate:
+        before, after = (np.concatenate(each[-RECENT_MOVES:]) for each in zip(*pairs, strict=True))
+        chains = surrogate.thinned(chains, correlation(before, after, direction), settings.move_correlation)
     num_ancestors = len(np.unique(ancestors))
     step, num_leapfrog = particles.moves.step, particles.moves.num_leapfrog
     return Settled(chains, step, num_leapfrog, direction, start_correlation, num_ancestors, num_solves)
@@ -425,7 +434,7 @@ def _moved(
         settled.num_ancestors,
         particles.moves.num_rejuvenations + 1,
         particles.moves.num_gradients + settled.num_gradients + moved.num_gradients,
-        isinstance(settled.chains, ProposingChains),
+        isinstance(settled.chains, ProposingChains | SurrogateChains),
     )
     return concatenated(moved.kept, settings.num_particles), moves
 
@@ -483,7 +492,7 @@ class MovingChains(NamedTuple):
 class Moved(NamedTuple):
     """Chains after P moves each, all their states `[M, P, ...]`, chances of acceptance `[M, P]`."""
 
-    chains: MovingChains | ProposingChains
+    chains: MovingChains | ProposingChains | SurrogateChains
     kept: tuple[FloatArray, FloatArray, AnyArray]
     acceptance: FloatArray
     num_gradients: int
@@ -491,7 +500,7 @@ class Moved(NamedTuple):
 
 def move(
     rng: np.random.Generator,
-    chains: MovingChains | ProposingChains,
+    chains: MovingChains | ProposingChains | SurrogateChains,
     step: float,
     num_leapfrog: float,
     num_moves: int,
@@ -503,6 +512,8 @@ def move(
     """
     if isinstance(chains, ProposingChains):
         return Moved(*proposals.move(rng, chains, num_moves))
+    if isinstance(chains, SurrogateChains):
+        return Moved(*surrogate.move(rng, chains, num_moves))
     num_chains, dimension = chains.positions.shape
     shape = (num_chains, num_moves)
     momenta = rng.standard_normal((*shape, dimension))

@@ -37,6 +37,7 @@ MIN_STATES = 64  # below, gradients take microseconds
 MAX_PARAMETERS = 16  # above, too few proposals are accepted
 STATES_PER_PARAMETER = 4  # at least: rewards of single states are not what a mixture can follow
 MIN_ACCEPTANCE = 0.15  # of proposals: below it gradients are worth their price
+BURN_IN_FACTOR = 3  # moves that may be made before the kept ones where gradients take long, by the usual limit
 DEGREES = 5.0  # of freedom of Student's t
 WIDER = 1.3  # than by Silverman's rule
 WIDEST = 0.9

@@ -42,6 +42,7 @@ from journeyman.inference.likelihood import expert_values, is_soft, no_parameter
 from journeyman.inference.particles import Moved, Moves, Particles, SMCSettings, Started, move, rejuvenated, settle
 from journeyman.inference.posterior import Posterior, expert_fields
 from journeyman.inference.proposals import ProposingChains
+from journeyman.inference.surrogate import SurrogateChains
 from journeyman.inference.target import MAX_EXACT_STATES, SOLVED_ENTRIES, refined, solved_at
 from journeyman.inference.weights import effective_size, normalised, stage_size
 from journeyman.mdp import q_values, solve_batch
@@ -564,7 +565,7 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
         num_moves = sum(part.acceptance.shape[1] for part in parts)
         positions, values = (np.concatenate([part.kept[i] for part in parts], axis=1) for i in (0, 1))
         size = positions.shape[0] * positions.shape[1]
-        if isinstance(chains, ProposingChains):
+        if isinstance(chains, ProposingChains | SurrogateChains):
             flat = positions.reshape(size, -1), values.reshape(size, -1)
             values = refined(target, *flat, num_threads).reshape(values.shape)
         num_entries = 2 * (positions.size + values.size)  # of the next one
@@ -574,7 +575,7 @@ def draw_more(particles: Particles, *, seed: int, num_threads: int | None = None
             num_divergences=int(sum((part.acceptance == 0.0).sum() for part in parts)),
             distinct_ancestors=settled.num_ancestors,
             num_rejuvenations=particles.moves.num_rejuvenations + 1,
-            is_proposing=isinstance(chains, ProposingChains),
+            is_proposing=isinstance(chains, ProposingChains | SurrogateChains),
         )
         yield Posterior(
             problem=particles.problem,

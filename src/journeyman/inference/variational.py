@@ -186,7 +186,8 @@ def refusal(problem: Problem) -> str | None:
     if model.kind not in ("per_state", "per_state_action") or model.offset.any():
         return (
             "variational needs one unknown reward per state or per state and action, without known parts, got "
-            f"{'features' if model.kind == 'features' else 'a known part'}. Use 'smc', which takes every reward model."
+            f"{'a known part' if model.kind.startswith('per_state') else 'features'}. "
+            "Use 'smc', which takes every reward model."
         )
     if type(problem.prior) is not Normal:
         return (

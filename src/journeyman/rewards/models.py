@@ -93,7 +93,7 @@ class RewardModel:
         """
         states, marks = np.asarray(places, dtype=np.int64), np.asarray(memories, dtype=np.int64)
         shared, size = self.at(states), self.num_actions
-        if self.kind != "features":  # one parameter per row, of states or of states and actions
+        if self.kind in ("per_state", "per_state_action"):  # one parameter per row
             rows = states if self.is_state_only else _rows_of(states, size)
             owners = marks if self.is_state_only else np.repeat(marks, size)
             own = replace(shared, features=sparse.eye_array(len(rows), format="csr"), kind=self.kind, names=None)
