@@ -130,6 +130,22 @@ def test_steps_that_cost_something(succeed, run):
     assert "must have at most 1 step, got 2" in err
 
 
+def test_candidates(succeed, run):
+    succeed("init")
+    new = "study new {} --problem problem.toml --inference-set num_particles=100 --candidates {}"
+    succeed(new.format("a.study", "path,pond"))
+    (query,) = succeed("study ask a.study --json")
+    assert query["state"] in (1, 2)
+    succeed("study clone a.study b.study --set candidates=lawn,")
+    (query,) = succeed("study ask b.study --new --json")
+    assert query["state"] == 3
+    succeed("study clone a.study c.study --set candidates=none")
+    with Study.open("c.study", read_only=True) as study:
+        assert study.settings.candidates is None
+    code, _, err = run(new.format("d.study", "hedg"))
+    assert code == 1 and "hedg" in err and "hedge" in err
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -45,6 +45,12 @@ SETTINGS: dict[str, Schema] = dict(
     costs=maybe(many(number("Its cost"), "By state: cost of asking; null: all alike")),
     step_cost=number("What each action of a trajectory after the first costs"),
     seed=whole("Of everything random"),
+    candidates=either(
+        "States that are rated when a question is chosen; left out: all, or in very large worlds the most visited",
+        whole("So many, at random"),
+        text('The most visited: "occupancy:1000"'),
+        many(whole("A state"), "These"),
+    ),
 )
 
 OVERVIEW: dict[str, Schema] = dict(
@@ -142,7 +148,7 @@ SHARED: dict[str, Schema] = {
         annotator=text("Who did it"),
         timestamp=text("When (ISO)"),
     ),
-    "settings": record("How a learner asks, infers and stops.", **SETTINGS),
+    "settings": record("How a learner asks, infers and stops.", ("candidates",), **SETTINGS),
     "step": record(
         "A step of a learner: the start, an answer, or one taken back.",
         number=whole("Number of the event; -1 for the start"),
