@@ -2,7 +2,7 @@
 
 For each pair of a state and an action, the outcomes are compared early against late, by the state before and by the
 action before: all must have the same distribution. The test is the likelihood-ratio (G) test of independence, on
-categories pooled until each cell is expected to hold 5, and p values are multiplied by the number of tests (Bonferroni).
+categories pooled until each cell is expected to hold 5, and p values are multiplied by the number of tests.
 """
 
 from typing import NamedTuple
