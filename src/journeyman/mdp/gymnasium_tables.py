@@ -198,7 +198,7 @@ def read_tables(
     """
     made = make_environment(env, env_options)
     core, name = made.unwrapped, environment_name(made)
-    time_limit = _check_wrappers(made, name)
+    time_limit = check_wrappers(made, name)
     num_states = _space_size(core, core.observation_space, "states", name)
     sizes = num_states, _space_size(core, core.action_space, "actions", name)
     table = getattr(core, "P", None)
@@ -261,8 +261,8 @@ def environment_name(env: Any) -> str:
     return str(getattr(spec, "id", None) or type(getattr(env, "unwrapped", env)).__name__)
 
 
-def _check_wrappers(env: Any, name: str) -> int | None:
-    """Refuse wrappers that change what the table says; return the time limit, if one of them sets any."""
+def check_wrappers(env: Any, name: str) -> int | None:
+    """Refuse wrappers that may change what the environment says of itself; return the time limit, if there is any."""
     limits, changing, layer = [], [], env
     while layer is not layer.unwrapped:
         kind = type(layer)
@@ -273,9 +273,10 @@ def _check_wrappers(env: Any, name: str) -> int | None:
         layer = layer.env
     if changing:
         raise UnsupportedError(
-            "a transition table must be that of the environment as it is used, but "
-            f"{listed(changing)} may change the states, actions or rewards of {name}, and P does not say how. "
-            "Give env.unwrapped if its own table is meant; observations of the wrapped one then need a state_fn."
+            "what is known of an environment must be so as it is used, but "
+            f"{listed(changing)} may change the states, actions or rewards of {name}, which nothing here says. "
+            "Give env.unwrapped if the environment without that is meant; observations of the wrapped one then need a "
+            "state_fn."
         )
     return min(limits) if limits else None
 

@@ -122,6 +122,7 @@ CERTIFICATE: dict[str, Schema] = dict(
     reasons=many(text("One"), "Why it does not hold, or not plainly"),
     advice=many(text("One"), "What would help"),
     assumptions=many(text("One"), "What all of it rests on"),
+    cautions=many(text("One"), "What it does not promise even where it holds: it is about a grid, not the real world"),
     criticism=maybe(ref("criticism", "Of the model; null where it was not checked")),
 )  # fmt: skip
 
