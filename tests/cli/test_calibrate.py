@@ -91,6 +91,16 @@ def test_published_generators_are_warned_of(run):
     assert "Warning" not in run("--world", "random-grid", *options, "--world-set", "terminals=independent")[2]
 
 
+def test_the_reward_of_an_environment_is_no_draw(run, tmp_path):
+    pytest.importorskip("gymnasium")
+    options = ("--replications", "1", "--demonstrations", "1", "--inference-set", "num_particles=100")
+    code, _, err = run("--world", "gym:FrozenLake-v1", *options)
+    assert code == 0 and err.startswith("Warning: the true reward of this world is the environment's own")
+    (kept,) = tmp_path.glob("*.jsonl")
+    assert kept.name.startswith("calibration-gym-FrozenLake-v1-smc-")  # a name that every file system takes
+    assert "Warning" not in run("--world", "gym:FrozenLake-v1", "--world-set", "truth=prior", *options)[2]
+
+
 def test_picture(run, tmp_path):
     code, out, _ = run(*QUICK, "--replications", "30", "--png", "ranks.png", "--out", "mine.jsonl")
     assert code == 0

@@ -69,6 +69,8 @@ study import b.study a.csv
 study import b.study a.csv --skip-duplicates
 study import b.study people.csv --dry-run
 study recover my.study c.study
+!study new some.study --problem problem.toml {QUICK} --candidates occupancy:3
+study status some.study --threads 1
 !study new two.study --world lopes-two-state --epsilon 0.5 --goal reward
 study status two.study --threads 1
 study certify two.study --threads 1
@@ -88,6 +90,7 @@ worlds
 worlds show jail
 worlds show lopes-two-state
 run --world random-grid --world-set size=2 {QUICK} --steps 1 --out r --threads 1
+run --world random-grid --world-set size=2 {QUICK} --steps 0 --out q --threads 1 --candidates 1
 run --problem problem.toml {QUICK} --steps 0 --out p --epsilon 5% --threads 1
 calibrate --world lopes-two-state --replications 2 --demonstrations 2
 calibrate --world random-grid --world-set size=2 {QUICK} --replications 2 --demonstrations 2

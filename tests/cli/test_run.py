@@ -268,3 +268,17 @@ def test_damaged_history_is_written_again(run, tmp_path):
     file.write_text("".join([*lines[:2], "x" + lines[2], *lines[3:]]))
     assert run(*SMALL, "--steps", 3, "--no-stop", "--out", tmp_path)[0] == 0
     assert rows(tmp_path) == before
+
+
+def test_candidates(run, tmp_path):
+    world = make_world("random-grid", 1, size=3)
+    first, second = world.problem.queryable.nonzero()[0][:2].tolist()
+    options = (*SMALL, "--steps", "2", "--no-stop", "--out", tmp_path / "a")
+    code, out, _ = run(*options, "--candidates", f"{first},{second}", "--json")
+    assert code == 0
+    assert json.loads(out)["spec"]["candidates"] == [first, second]
+    with Study.open(tmp_path / "a" / "run.study", read_only=True) as study:
+        assert {query.state for query in study.queries} <= {first, second}
+    for other in ((), ("--candidates", "2")):
+        code, _, err = run(*options, *other)
+        assert code == 1 and "got candidates = " in err

@@ -184,3 +184,18 @@ def test_help_teaches_with_an_example(run):
     assert "journeyman scores random-10x10 --acquisition pac_eig --demonstrations 20 --seed 3" in text
     for name in ACQUISITIONS:
         assert name in text
+
+
+def test_candidates(run):
+    arguments = ("scores", *SMALL, "--acquisition", "reward_eig", "--json")
+    everything = json.loads(run(*arguments)[1])
+    asked = [entry["state"] for entry in everything["ranking"]]
+    some = json.loads(run(*arguments, "--candidates", f"{asked[1]},{asked[2]}")[1])
+    assert [entry["state"] for entry in some["ranking"]] == asked[1:3]
+    again = json.loads(run(*arguments, "--candidates", f"{asked[1]},", "--candidates", asked[2])[1])
+    assert again == some
+    for text in ("2", "occupancy:2"):
+        assert len(json.loads(run(*arguments, "--candidates", text)[1])["ranking"]) == 2
+    for text, message in [("99,", "got '99'"), ("occupancy:few", "'occupancy:1000'"), ("0", "got 0"), (",", "got []")]:
+        code, out, err = run(*arguments, "--candidates", text)
+        assert (code, out) == (1, "") and message in err

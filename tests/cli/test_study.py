@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from criticism.misfits import left_and_right, ring_problem
 
+from journeyman import Normal, Problem, discretise
 from journeyman.cli import app as cli
 from journeyman.rewards import Discrete
 from journeyman.study import Study
@@ -128,6 +129,34 @@ def test_steps_that_cost_something(succeed, run):
     code, _, err = run(f"study tell t.study 0 {house}:stay {house}:stay --final {house}")
     assert code == 1
     assert "must have at most 1 step, got 2" in err
+
+
+def test_a_study_on_a_grid_says_what_it_is_not_about(run, succeed):
+    step = lambda states, action: np.clip(states + 0.25 * (action - 0.5), 0.0, 1.0)  # noqa: E731
+    grid = discretise(step, (0.0, 1.0), 5, actions=2, discount=0.9, features_fn=lambda states: states)
+    problem = Problem(grid.mdp, grid.reward_model, Normal(1, 2.0, 0.1), 1.0)
+    Study.create("g.study", problem, epsilon=50.0, inference_options={"num_particles": 100}).close()
+    assert "(row" not in succeed("study ask g.study")
+    assert "But this is about a grid of 5 points alone and DOES NOT CARRY OVER" in succeed("study status g.study")
+    code, out, err = run("study certify g.study")
+    assert (code, err) == (0, "") and out.startswith("The certificate HOLDS, ON THE GRID ALONE.")
+    assert succeed("study certify g.study --json")["cautions"]
+
+
+def test_candidates(succeed, run):
+    succeed("init")
+    new = "study new {} --problem problem.toml --inference-set num_particles=100 --candidates {}"
+    succeed(new.format("a.study", "path,pond"))
+    (query,) = succeed("study ask a.study --json")
+    assert query["state"] in (1, 2)
+    succeed("study clone a.study b.study --set candidates=lawn,")
+    (query,) = succeed("study ask b.study --new --json")
+    assert query["state"] == 3
+    succeed("study clone a.study c.study --set candidates=none")
+    with Study.open("c.study", read_only=True) as study:
+        assert study.settings.candidates is None
+    code, _, err = run(new.format("d.study", "hedg"))
+    assert code == 1 and "hedg" in err and "hedge" in err
 
 
 @pytest.mark.parametrize(

@@ -347,3 +347,28 @@ def test_bad_features_are_refused():
         make_car(features_fn=None).reward_model  # noqa: B018
     with pytest.raises(InputError, match="bounds must be a pair"):
         discretise(mountain_car_step, [1.0, 2.0, 3.0], 5, actions=3, discount=0.9)
+
+
+def test_what_would_be_taken_for_something_else_is_refused():
+    """A policy of other actions, values of other states, two known rewards: all had an answer, a wrong one."""
+    car = make_car(points=5)
+    with pytest.raises(InputError, match=r"a policy must hold actions in 0\.\.2, got 9 to 9"):
+        car.policy_fn(np.full(25, 9))
+    with pytest.raises(InputError, match="values must hold a number for each of the 25 states"):
+        car.interpolate(np.zeros(3), [[-0.5, 0.0]])
+    with pytest.raises(InputError, match=r"actions must lie in 0\.\.2, got 9 to 9 from act"):
+        car.returns(lambda states: np.full(len(states), 9), [[-0.5, 0.0]], num_steps=2)
+    with pytest.raises(InputError, match="act must give the number of an action for each of 1 states, got float64"):
+        car.returns(lambda states: np.full(len(states), 0.5), [[-0.5, 0.0]], num_steps=2)
+    with pytest.raises(InputError, match="tolerance must be positive"):
+        car.demonstrations([[([-0.5, 0.0], 1)]], tolerance=-1.0)
+    world = (mountain_car_step, MOUNTAIN_CAR_BOUNDS, 5)
+    options = {"actions": 3, "discount": 0.9, "features_fn": lambda states: states}
+    with pytest.raises(InputError, match="offset_fn must return one number for each state, got 2"):
+        discretise(*world, **options, offset_fn=lambda states: states).features()
+    with pytest.raises(InputError, match="features_fn must be a function of states"):
+        discretise(*world, **(options | {"features_fn": "x"})).features()
+    with pytest.raises(InputError, match="boundary must be one word, or one per dimension, got None"):
+        discretise(*world, **options, boundary=None)
+    with pytest.raises(InputError, match=r"all different, got \['x', 'x'\]"):
+        discretise(*world, **options, names=["x", "x"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from journeyman import Boltzmann, Discrete, Problem, certify, discretise, infer
-from journeyman.continuous import MOUNTAIN_CAR_BOUNDS, GridError, grid_error, mountain_car_step
+from journeyman.continuous import MOUNTAIN_CAR_BOUNDS, GridError, GridWarning, grid_error, mountain_car_step
 from journeyman.errors import InputError
 
 DISCOUNT = 0.9
@@ -97,8 +97,6 @@ def posterior_on(line):
 
 def test_a_certificate_says_how_far_off_the_grid_is():
     line = make_line()
-    silent = certify(posterior_on(line), 5.0, 0.1)
-    assert "a grid of 9 points; how far off that is was not estimated" in silent.assumptions[0]
     found = grid_error(line, posterior_on(line), progress=False)
     assert 0.01 < found.return_error < 0.5 and found.error < found.return_error
     with pytest.raises(InputError, match="an error can be stated by a Discretisation"):
@@ -107,11 +105,30 @@ def test_a_certificate_says_how_far_off_the_grid_is():
         certify(posterior_on(found.stated_by(line)), 5.0, 0.1).assumptions
     )
     stated = line.stating(0.05, return_error=0.2, level=0.95)
-    careful, bold = (certify(posterior_on(stated), epsilon, 0.1) for epsilon in (5.0, 0.01))
+    careful = certify(posterior_on(stated), 5.0, 0.1)
     number = "by up to about 0.05 and returns by up to about 0.2, for 95 % of the rewards"
-    assert number in careful.assumptions[0] and "EPSILON" not in careful.assumptions[0]
-    assert number in bold.assumptions[0] and "That is NOT BELOW EPSILON, 0.01" in bold.assumptions[0]
-    assert "says nothing of losses so small" in " ".join(bold.text().split())
-    share = certify(posterior_on(stated), "0.01%", 0.1)  # of what is at stake, a few units of reward
-    assert "NOT BELOW EPSILON" in share.assumptions[0]
-    assert "NOT BELOW" not in certify(posterior_on(stated), "100%", 0.1).assumptions[0]
+    assert number in careful.assumptions[0] and careful.cautions == ()
+    assert careful.text().startswith("The certificate HOLDS.")
+    assert certify(posterior_on(stated), "100%", 0.1).cautions == ()
+
+
+def test_a_certificate_that_does_not_carry_over_says_so():
+    """In its text, in a warning, and in what programs read: one that holds is not what somebody may take it for."""
+    line = make_line()
+    with pytest.warns(GridWarning, match="how far regrets there differ was not estimated"):
+        silent = certify(posterior_on(line), 5.0, 0.1)
+    assert silent.holds and "a grid of 9 points; how far off that is was not estimated" in silent.assumptions[0]
+    assert silent.to_record()["cautions"] == list(silent.cautions)
+    stated = line.stating(6.0)
+    with pytest.warns(
+        GridWarning, match=r"a grid of 9 points alone and DOES NOT CARRY OVER .* is not below epsilon, 5\."
+    ):
+        bold = certify(posterior_on(stated), 5.0, 0.1)
+    text = " ".join(bold.text().split())
+    assert text.startswith("The certificate HOLDS, ON THE GRID ALONE. The policy loses")
+    assert "But this is about a grid of 9 points alone and DOES NOT CARRY OVER to the continuous world" in text
+    failing = certify(posterior_on(line.stating(0.05)), 0.01, 0.1)  # no warning: it claims nothing
+    assert not failing.holds and "But this is about" not in failing.text()
+    assert "not below epsilon, 0.01" in failing.cautions[0]
+    share = certify(posterior_on(line.stating(0.05)), "0.01%", 0.1)  # of what is at stake, a few units of reward
+    assert "not below epsilon" in share.cautions[0]

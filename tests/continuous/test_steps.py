@@ -174,3 +174,19 @@ def test_what_a_step_function_returns_is_checked():
         discretise(lambda x, a: x, **LINE, actions=2, state_fn=abs)
     with pytest.raises(ZeroDivisionError):  # a bug of the caller keeps its traceback
         discretise(lambda x, a: x / (1 // 0), **LINE, actions=2)
+
+
+def test_wrappers_vectors_and_wrong_shapes_are_refused():
+    options = {"bounds": MOUNTAIN_CAR_BOUNDS, "points": 5, "discount": 0.9}
+    turned = gymnasium.wrappers.TransformAction(gymnasium.make("MountainCar-v0"), lambda action: 2 - action, None)
+    with pytest.raises(UnsupportedError, match=r"TransformAction may change .* Give env\.unwrapped"):
+        discretise(turned, **options)
+    assert discretise(turned.unwrapped, **options).mdp.num_states == 25
+    with pytest.raises(UnsupportedError, match="got a vector of 2"):
+        discretise(gymnasium.make_vec("MountainCar-v0", 2), **options)
+    with pytest.raises(InputError, match=r"got 'MountainCar-v0'\. .*gymnasium\.make"):
+        discretise("MountainCar-v0", **options)
+    with pytest.raises(InputError, match=r"of the shape that it got, \(5, 2\).* got \(5, 1\)"):
+        discretise(lambda states, action: states[:, :1], actions=1, **options)
+    with pytest.raises(ZeroDivisionError):  # what is raised in there is shown as it is
+        discretise(lambda states, action: 1 / 0, actions=1, **options)

@@ -12,6 +12,7 @@ from journeyman import ActiveLearner, Discrete, Normal, Problem, SimulatedExpert
 from journeyman.continuous import (
     MOUNTAIN_CAR_BOUNDS,
     PENDULUM_BOUNDS,
+    GridWarning,
     grid_error,
     mountain_car_step,
     pendulum_step,
@@ -71,7 +72,8 @@ def test_a_certificate_on_the_grid_is_kept_in_gymnasium_within_the_error_that_it
     problem = Problem(grid.mdp, grid.reward_model, Discrete(rewards), 1.0)
     expert = SimulatedExpert(grid.mdp, grid.reward_model.reward(theta), 1.0, seed=0)
     learner = ActiveLearner(problem, epsilon=epsilon, delta=0.1, inference="enumerate", num_threads=1)
-    assert simulate(learner, expert, 60, progress=False).is_finished
+    with pytest.warns(GridWarning, match="DOES NOT CARRY OVER"):  # how far off the grid is comes later
+        assert simulate(learner, expert, 60, progress=False).is_finished
     posterior = learner.posterior()
     act = grid.policy_fn(posterior)
     regret = (solve(grid.mdp, grid.reward_model.reward(theta)).values @ grid.mdp.initial) - (
@@ -137,8 +139,9 @@ def test_the_code_of_the_docs_runs(capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::journeyman.continuous.GridWarning")
 def test_the_example_runs(tmp_path, capsys):
     runpy.run_path(str(EXAMPLE / "run.py"))["main"](["--quick", "--out", str(tmp_path / "figure.png")])
     printed = capsys.readouterr().out
-    assert printed.count("loss in Gymnasium") == 2 and "NOT BELOW EPSILON" in printed
+    assert printed.count("loss in Gymnasium") == 2 and "DOES NOT CARRY OVER" in printed
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")

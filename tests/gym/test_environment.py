@@ -160,3 +160,14 @@ def test_bad_steps():
     for action in (2, -1, 0.5, "go"):
         with pytest.raises(InputError, match="an action must"):
             env.step(action)
+
+
+def test_nothing_is_paid_after_the_end():
+    """Where a row ends the episode, the observation is the state before: going on from there would be an episode."""
+    env = JourneymanEnv(cut_corner(), reward=[1.0, 2.0, 3.0])
+    env.reset(seed=0, options={"state": "garden"})
+    assert env.step(0)[1:3] == (3.0, True)
+    with pytest.raises(InputError, match=r"must not go on after its end\. Call env\.reset\(\)"):
+        env.step(0)
+    env.reset(seed=0)
+    assert not env.step(0)[2]

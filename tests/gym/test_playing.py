@@ -70,3 +70,23 @@ def test_other_observations_need_a_state_fn():
 def test_bad_policies(policy):
     with pytest.raises(InputError, match="policy must be an action for each state"):
         gym.play(gymnasium.make("FrozenLake-v1"), policy, 1, discount=0.9)
+
+
+@pytest.mark.parametrize("policy", [np.zeros(3, dtype=int), np.full((3, 4), 0.25)])
+def test_policies_of_other_problems(policy):
+    env = JumpingEnv()
+    with pytest.raises(InputError, match="policy must have an entry for each state, got 3 and state 7"):
+        gym.play(env, policy, 1, discount=0.9)
+    with pytest.raises(InputError, match="what the policy gives must be a whole number of at least 0, got 'left'"):
+        gym.play(env, lambda observation: "left", 1, discount=0.9)
+    assert gym.play(env, lambda observation: np.array(1), 1, discount=0.9).returns == [1.0]  # as trained agents give it
+
+
+class JumpingEnv:
+    """An environment that is Gymnasium's by its methods alone."""
+
+    def reset(self, *, seed=None):
+        return 7, {}
+
+    def step(self, action):
+        return 7, float(action), True, False, {}

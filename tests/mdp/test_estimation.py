@@ -263,3 +263,56 @@ def test_dynamics_with_a_memory_are_refused_and_slight_doubts_are_kept():
     early, late = [0] * 60 + [1] * 40, [0] * 30 + [1] * 70
     doubtful = estimate_dynamics(([0] * 200, [0] * 200, early + late), num_states=2, num_actions=1, discount=0.9)
     assert "depends on time" in doubtful.warnings[0] and "Doubtful: what follows" in doubtful.summary()
+
+
+def test_dynamics_that_depend_on_the_action_before_are_refused():
+    last = [0]
+
+    def lagging(state, action, rng):
+        after, last[0] = (state + last[0]) % 3, action
+        return after
+
+    with pytest.raises(InputError, match=r"depends on .*the action before"):
+        estimate_dynamics(lagging, num_steps=1000, num_states=3, num_actions=2, discount=0.9)
+
+
+class Vectors:
+    num_envs, reset, step = 2, None, None
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        (
+            lambda state, action: 0,
+            {"samples_per_pair": 2},
+            r"must be step_fn\(state, action, rng\).*got <lambda>\(state",
+        ),
+        (lambda s, a, rng: 0, {"samples_per_pair": 2, "state_fn": int}, "state_fn must go with an environment"),
+        (lambda s, a, rng: 0, {"samples_per_pair": 2, "action_fn": int}, "action_fn must go with walks"),
+        ("FrozenLake-v1", {"num_steps": 10}, r"Say gymnasium\.make\('FrozenLake-v1'\)"),
+        (Vectors, {"num_steps": 10}, r"got the class Vectors\. Say Vectors\(\.\.\.\)"),
+        (Vectors(), {"num_steps": 10}, "got a vector of 2"),
+        (lambda s, a, rng: 0, {"samples_per_pair": 2, "num_states": 2.5}, "whole number of at least 1, got 2.5"),
+    ],
+)
+def test_what_is_no_simulator_and_what_would_be_ignored(source, options, message):
+    with pytest.raises(InputError, match=message):
+        estimate_dynamics(source, discount=0.9, **{"num_states": 3, "num_actions": 2, **options})
+
+
+def test_where_walks_begin_is_said():
+    class Coin:
+        def reset(self, *, seed=None):
+            self.rng = np.random.default_rng(seed) if seed is not None else self.rng
+            return int(self.rng.random() < 0.5), {}
+
+        def step(self, action):
+            return 2, 0.0, True, False, {}
+
+    found = estimate_dynamics(Coin(), num_steps=20, num_states=3, num_actions=1, discount=0.9)
+    assert found.source == "20 steps of random walks in Coin, whose 20 starts say where episodes begin"
+    assert found.source in found.assumption
+    assert 0.2 < found.initial[0] < 0.8 and found.initial[2] == 0.0
+    given = estimate_dynamics(Coin(), num_steps=20, num_states=3, num_actions=1, discount=0.9, initial=[1, 0, 0])
+    assert given.source == "20 steps of random walks in Coin"

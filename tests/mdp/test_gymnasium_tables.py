@@ -292,9 +292,34 @@ class Vague(Corridor):
         return np.array([0.0]), {}
 
 
+class Outside(Corridor):
+    def reset(self, *, seed=None, options=None):
+        return 5, super().reset(seed=seed)[1]
+
+
+class Unseeded(Corridor):
+    def reset(self):
+        return 0, {}
+
+
+class OldReset(Corridor):
+    def reset(self, *, seed=None, options=None):
+        return super().reset(seed=seed)[0]
+
+
+class OldStep(Corridor):
+    def step(self, action):
+        after, reward, done, _, info = super().step(action)
+        return after, reward, done, info
+
+
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
+        (Outside, r"states must lie in 0\.\.2, got 5 from Outside"),
+        (Unseeded, r"must have reset\(seed=\.\.\.\).*but that of Unseeded failed"),
+        (OldReset, r"reset must give \(observation, info\), got 0 from OldReset"),
+        (OldStep, r"step must give \(observation, reward, terminated, truncated, info\), got \(.* from OldStep"),
         (Drifting, "dynamics must stay the same, but the table P of Drifting was another"),
         (Lying, "went from state 1 by action 0 to state 1 and goes on, which P does not allow"),
         (Unfair, "standard deviations from it"),
@@ -337,6 +362,7 @@ def test_fickle_passengers_are_not_in_the_table():
         (lambda: gymnasium.make("Blackjack-v1"), "states must be numbers from 0 .* got Tuple for Blackjack-v1"),
         (lambda: "nonsense", r"env must be one that can be made|must be one that can be made, got 'nonsense'"),
         (lambda: 5, "env must be a Gymnasium environment or the id of one, got int"),
+        (lambda: gymnasium.make_vec("FrozenLake-v1", 2), "got MultiDiscrete .* Give one environment, not a vector"),
         (
             lambda: gymnasium.wrappers.TransformReward(gymnasium.make("FrozenLake-v1"), lambda r: -r),
             "TransformReward may change the states, actions or rewards of FrozenLake-v1.*Give env.unwrapped",

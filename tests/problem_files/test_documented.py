@@ -76,7 +76,7 @@ def test_every_key_of_a_memory_is_on_its_page_and_its_examples_run(tmp_path, mon
     for language, _, block in blocks:
         if language == "python":
             exec(compile(block, "memory.md", "exec"), {})
-    (part,) = [block for language, name, block in blocks if language == "toml" and not name]
+    part, timed = [block for language, name, block in blocks if language == "toml" and not name]
     world = (
         '[graph]\nedges = [["depot", "road", "go", "back"], ["road", "customer", "on", "off"], '
         '["road", "ditch", "left", "up"], ["depot", "depot", "pick"], ["customer", "customer", "drop"]]\n'
@@ -84,3 +84,6 @@ def test_every_key_of_a_memory_is_on_its_page_and_its_examples_run(tmp_path, mon
     rest = whole[whole.index("[reward]") :]
     (tmp_path / "problem.toml").write_text(f"discount = 0.9\n{world}{part}\n{rest}", "utf-8")
     assert load_problem(tmp_path / "problem.toml").mdp.memory.labels == ("empty", "carrying")
+    (tmp_path / "problem.toml").write_text(f"discount = 0.9\n{world}{timed}\n{rest}", "utf-8")
+    clocked = load_problem(tmp_path / "problem.toml")
+    assert len(clocked.mdp.memory.labels) == 6 and clocked.reward_model.num_parameters == 4

@@ -1,3 +1,5 @@
+import sqlite3
+
 import numpy as np
 import pytest
 
@@ -213,6 +215,14 @@ def test_what_is_no_problem_file(tmp_path):
         load_problem(tmp_path / "problem.toml")
     with pytest.raises(InputError, match="got the folder"):
         load_problem(tmp_path)
+    with sqlite3.connect(tmp_path / "my.study") as database:
+        database.execute("create table t (x)")
+        database.execute("pragma user_version = 244")  # no text in any encoding that begins with ASCII
+    database.close()
+    with pytest.raises(
+        InputError, match=r"got my\.study, which is a study\. Look at that with: journeyman study status"
+    ):
+        load_problem(tmp_path / "my.study")
 
 
 def test_the_example_runs_and_is_never_overwritten(tmp_path):

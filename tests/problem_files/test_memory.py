@@ -92,6 +92,16 @@ def test_check_explains_it(load):
     assert explain(load(WORLD + REST), num_rewards=20).to_record()["memory"] is None
 
 
+def test_check_names_what_is_never_remembered(load):
+    automaton_of = '[memory]\nkind = "automaton"\nstates = {}\nchanges = [{}]\n'.format
+    lost = automaton_of('["dry", "wet", "lost"]', '{ enters = "pond", to = "wet" }')
+    still = automaton_of('["dry", "wet"]', '{ from = "wet", enters = "pond", to = "dry" }')
+    told = [explain(load(WORLD + REST + text), num_rewards=20).warnings for text in (lost, still, VISITED)]
+    assert "The memory is never lost. If it should be, say which change leads there." in told[0]
+    assert any("it is 'dry' wherever one may be" in warning for warning in told[1])
+    assert not any("memory" in warning for warning in told[2])
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

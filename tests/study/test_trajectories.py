@@ -229,3 +229,8 @@ def test_ids_that_minari_would_choke_on_are_refused_and_the_folder_stays_usable(
     write_demonstrations([TO_THE_END], "test-v0", PROBLEM, format="minari")
     for known in ("ab/c/test-v0", "test-v0"):
         assert read_demonstrations(known, PROBLEM, format="minari") == (TO_THE_END,)
+
+
+def test_what_is_no_trajectory_is_refused():
+    with pytest.raises(InputError, match="a trajectory must have obs, acts and terminal, got 3 at trajectory 0"):
+        from_trajectories([3])

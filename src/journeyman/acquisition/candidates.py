@@ -12,11 +12,13 @@ import numpy as np
 from journeyman.checks import whole_number
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
-from journeyman.mdp import occupancy
+from journeyman.mdp import FiniteMDP, occupancy
+from journeyman.problem import Problem
 from journeyman.types import FloatArray, IntArray
 
 MOST_BY_DEFAULT = 20_000  # queryable states: above, those that the apprentice visits most are rated
 USUAL_NUMBER = 1000  # of them
+MAX_NAMED = 5
 BY_OCCUPANCY = re.compile(r"occupancy:\s*([0-9]+)")
 ADVICE = "Give a list of states, how many to draw at random (1000), or how many of the most visited ('occupancy:1000')."
 
@@ -36,6 +38,13 @@ def checked_candidates(candidates: Any) -> Any:
     if array.ndim != 1 or array.dtype.kind not in "iu" or not array.size:
         raise InputError(f"candidates must be a list of states, got {candidates!r:.60}. {ADVICE}")
     return np.unique(array).tolist()
+
+
+def check_candidates(candidates: Any, problem: Problem) -> None:
+    """Refuse a list of states that the problem does not have, or of which none may be asked about."""
+    chosen = checked_candidates(candidates)
+    if isinstance(chosen, list):
+        _listed(chosen, problem.mdp, np.flatnonzero(problem.queryable))
 
 
 def candidate_states(posterior: Posterior, candidates: Any, queryable: IntArray, seed: int) -> IntArray:
@@ -58,12 +67,18 @@ def candidate_states(posterior: Posterior, candidates: Any, queryable: IntArray,
         if chosen >= len(queryable):
             return queryable
         return np.sort(np.random.default_rng([seed, 2]).choice(queryable, size=chosen, replace=False))
-    wanted = posterior.problem.mdp.state_indices(chosen)
+    return _listed(chosen, posterior.problem.mdp, queryable)
+
+
+def _listed(chosen: list[int], mdp: FiniteMDP, queryable: IntArray) -> IntArray:
+    """Return those of a list of states that may be asked about, at least one."""
+    wanted = mdp.state_indices(chosen)
     states = wanted[np.isin(wanted, queryable)]
     if not states.size:
+        named = ", ".join(mdp.state_name(int(state)) for state in wanted[:MAX_NAMED])
         raise InputError(
-            f"candidates must have a state that may be asked about, got none among {len(wanted)}. "
-            "Choose queryable states, or leave candidates out."
+            f"candidates must have a state that may be asked about, got none among {named}"
+            f"{', ...' if len(wanted) > MAX_NAMED else ''}. Choose queryable states, or leave candidates out."
         )
     return states
 

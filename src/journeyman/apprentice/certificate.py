@@ -9,6 +9,7 @@ It holds only if an upper confidence bound of that chance, from an honest effect
 
 import json
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -35,6 +36,7 @@ from journeyman.apprentice.verdict import (
     Claim,
     Estimate,
     assumptions,
+    cautions,
     criticised,
     verdict_of,
     without_sampled_dynamics,
@@ -45,6 +47,7 @@ from journeyman.demonstrations import Demonstration, as_demonstrations
 from journeyman.errors import InputError
 from journeyman.inference.kernels import SLACK
 from journeyman.inference.posterior import Posterior, checked_posterior, weighted_quantile
+from journeyman.mdp.discretised import GridWarning
 from journeyman.types import AnyArray, read_only
 from journeyman.wording import percent
 
@@ -73,6 +76,7 @@ class Certificate:
     state. Regrets are measured as epsilon is, in units of the reward or as a `Share` of what is at stake. top_states:
     where the regret comes from. sensitivity: p_hat under other experts. reasons: why it does not hold, or not plainly;
     advice: what would help; assumptions: what all of this rests on. criticism: of the model, where it was checked.
+    cautions: what is not promised even where it holds, since it is about a grid, not the continuous world.
     """
 
     status: str
@@ -99,6 +103,7 @@ class Certificate:
     advice: tuple[str, ...]
     assumptions: tuple[str, ...]
     criticism: Criticism | None = field(default=None, repr=False)
+    cautions: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -127,6 +132,7 @@ class Certificate:
             "reasons": list(self.reasons),
             "advice": list(self.advice),
             "assumptions": list(self.assumptions),
+            "cautions": list(self.cautions),
             "criticism": None if self.criticism is None else self.criticism.to_record(),
         }
 
@@ -357,6 +363,9 @@ def _certificate(
     )
     if criticism is not None:
         verdict = criticised(verdict, criticism, [entry.expert for entry in sensitivity if entry.chance is None])
+    limits = cautions(posterior, claim.epsilon)
+    if limits and verdict.status in ("holds", "doubtful"):
+        warnings.warn(f"a certificate holds on a grid, but {'; '.join(limits)}.", GridWarning, stacklevel=3)
     return Certificate(
         status=verdict.status,
         **claim._asdict(),
@@ -378,6 +387,7 @@ def _certificate(
         advice=verdict.advice,
         assumptions=assumptions(posterior, claim.epsilon),
         criticism=criticism,
+        cautions=limits,
     )
 
 

@@ -22,7 +22,7 @@ HEADLINES = {
 
 def certificate_text(certificate: "Certificate", width: int = WIDTH) -> str:
     """Return the certificate as lines of at most `width` characters."""
-    lines = [HEADLINES[certificate.status], claim_sentence(certificate), ""]
+    lines = [headline(certificate), claim_sentence(certificate), *caution_sentences(certificate), ""]
     lines += number_sentences(certificate)
     for title, items in (
         ("Why", certificate.reasons),
@@ -32,6 +32,17 @@ def certificate_text(certificate: "Certificate", width: int = WIDTH) -> str:
         if items:
             lines += ["", f"{title}:", *(f"- {item}" for item in items)]
     return "\n".join(part for line in lines for part in _wrapped(line, width))
+
+
+def headline(certificate: "Certificate") -> str:
+    """Return whether the certificate holds, and whether it is about a grid alone."""
+    words = HEADLINES[certificate.status]
+    return words.replace("HOLDS.", "HOLDS, ON THE GRID ALONE.") if certificate.cautions else words
+
+
+def caution_sentences(certificate: "Certificate") -> list[str]:
+    """Return what a certificate that holds does not promise, a sentence each."""
+    return [f"But {caution}." for caution in certificate.cautions] if certificate.holds_if_model_is_right else []
 
 
 def claim_sentence(certificate: "Certificate") -> str:

@@ -211,10 +211,17 @@ def assumptions(posterior: Posterior, epsilon: float) -> tuple[str, ...]:
     """Say in words what a certificate of a regret of `epsilon` rests on."""
     problem, origin = posterior.problem, posterior.problem.mdp.origin
     dynamics = "the transitions and the discount are those of the real task" if origin is None else origin.assumption
-    if isinstance(origin, Discretised):
-        dynamics += origin.caution(float(epsilon * np.median(regret_unit(posterior, epsilon))))
     return (
         dynamics,
         problem.expert.assumption(),
         "the reward has the assumed form, and was as likely as the prior says before any demonstration",
     )
+
+
+def cautions(posterior: Posterior, epsilon: float) -> tuple[str, ...]:
+    """Say in words what a certificate of a regret of `epsilon` does not promise, even where it holds."""
+    origin = posterior.problem.mdp.origin
+    if not isinstance(origin, Discretised):
+        return ()
+    caution = origin.caution(float(epsilon * np.median(regret_unit(posterior, epsilon))))
+    return (caution,) if caution else ()

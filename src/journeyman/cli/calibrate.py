@@ -16,6 +16,10 @@ DEPENDENT_WARNING = (
     "posterior can be calibrated on it. Test on another world; in place of a random grid, on --world random-grid "
     "--world-set terminals=independent (with --world-set size=8 for the 8x8 grid)."
 )
+OWN_REWARD_WARNING = (
+    "the true reward of this world is the environment's own, not a draw from the prior. No posterior can be calibrated "
+    "on it. Say --world-set truth=prior."
+)
 
 
 def calibrate(
@@ -76,9 +80,11 @@ def calibrate(
         assumed_beta_factor=assumed_beta_factor,
         seed=seed,
     )
-    path = out or Path(f"calibration-{world or 'problem'}-{inference}-{spec.id[:8]}.jsonl")
+    name = (world or "problem").replace(":", "-").replace("/", "-")  # of a file, anywhere
+    path = out or Path(f"calibration-{name}-{inference}-{spec.id[:8]}.jsonl")
     if spec.depends_on_truth:
-        typer.echo(f"Warning: {DEPENDENT_WARNING}", err=True)
+        is_own = world is not None and world.startswith("gym:")
+        typer.echo(f"Warning: {OWN_REWARD_WARNING if is_own else DEPENDENT_WARNING}", err=True)
     typer.echo(f"Results are kept in {path}; run the same command again to resume after an interruption.", err=True)
     try:
         done = run_calibration(spec, replications, path, num_workers=workers, progress=True)

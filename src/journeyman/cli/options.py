@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
+    from journeyman.problem import Problem
     from journeyman.worlds import World
 
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., None])
@@ -61,6 +62,15 @@ StepCost = Annotated[
         "--step-cost", metavar="C",
         help="What each step of a trajectory after the first costs, where the first costs 1; above 0 queries may be "
         "shorter.",
+    ),
+]  # fmt: skip
+Candidates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--candidates", metavar="WHICH",
+        help="States to rate when a question is chosen: 1000 (so many, at random for each question), occupancy:1000 "
+        "(those that the apprentice visits most), or names of states between commas; can be repeated. Default: all, or "
+        "the 1000 most visited of more than 20,000.",
     ),
 ]  # fmt: skip
 MaxSamples = Annotated[
@@ -180,6 +190,29 @@ def parse_scoring_options(pairs: list[str] | None) -> dict[str, Any]:
             except ValueError:
                 raise InputError(f"edges must be numbers between commas, got {value!r}. Example: edges=0,1") from None
     return parsed
+
+
+def parse_candidates(texts: list[str] | None, problem: "Problem") -> Any:
+    """Return what --candidates says: a number, "occupancy:N", or a list of states by name; None if it says nothing.
+
+    A number alone says how many; "3,17" and "3," are lists of states.
+    """
+    if not texts:
+        return None
+    from journeyman.acquisition.candidates import check_candidates
+
+    found: Any = []
+    if len(texts) == 1 and texts[0].strip().isdecimal():
+        found = int(texts[0])
+    elif len(texts) == 1 and texts[0].strip().startswith("occupancy"):
+        found = texts[0]
+    else:
+        names = problem.mdp.state_names
+        for text in texts:  # a label may have a comma in it
+            parts = [text] if names.knows(text) else [part for part in text.split(",") if part.strip()]
+            found += [names.index(part) for part in parts]
+    check_candidates(found, problem)
+    return found
 
 
 def chosen_world(world: str | None, problem: Path | None, options: list[str] | None, seed: int) -> "World":

@@ -28,6 +28,7 @@ def run(
     kind: opt.Kind = "state",
     length: opt.Length = None,
     step_cost: opt.StepCost = 0.0,
+    candidates: opt.Candidates = None,
     epsilon: opt.Epsilon = "0.1",
     delta: opt.Delta = 0.1,
     scope: opt.Scope = "initial",
@@ -81,6 +82,7 @@ def run(
         step_cost=step_cost,
         goal=goal,
         seed=seed,
+        candidates=opt.parse_candidates(candidates, instance.problem),
     )
     chosen.check_problem(instance.problem)
     folder = made_folder(out, "a run")
@@ -137,11 +139,11 @@ def check_same(study: "Study", problem: "Problem", settings: "LearnerSettings", 
     from journeyman.problem_files import problem_to_record
 
     theirs, ours = study.settings.to_record(), settings.to_record()
-    for name in ours:
-        if theirs[name] != ours[name]:
+    for name in {**ours, **theirs}:  # a setting that is left out of a record is not set
+        if theirs.get(name) != ours.get(name):
             raise InputError(
-                f"a run must be resumed with the settings that it began with, got {name} = {ours[name]!r} where "
-                f"{str(folder)!r} has {theirs[name]!r}. Choose another folder, or the old settings."
+                f"a run must be resumed with the settings that it began with, got {name} = {ours.get(name)!r} where "
+                f"{str(folder)!r} has {theirs.get(name)!r}. Choose another folder, or the old settings."
             )
     (facts, arrays), (old_facts, old_arrays) = problem_to_record(problem), problem_to_record(study.problem)
     if facts != old_facts or any(not np.array_equal(arrays[name], old_arrays[name]) for name in arrays):

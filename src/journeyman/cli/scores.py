@@ -26,6 +26,7 @@ def scores(
     kind: opt.Kind = "state",
     length: opt.Length = None,
     step_cost: opt.StepCost = 0.0,
+    candidates: opt.Candidates = None,
     epsilon: opt.Epsilon = "0.1",
     inference: opt.Inference = "smc",
     inference_set: opt.InferenceOptions = None,
@@ -66,6 +67,7 @@ def scores(
     compile_at_first_use()
     rating: dict[str, Any] = {
         "kind": kind, "length": steps, "step_cost": step_cost, "epsilon": epsilon, "seed": seed, "num_threads": threads,
+        "candidates": opt.parse_candidates(candidates, world.problem),
     }  # fmt: skip
     if ask == "best":
         learner = ask_where_best(world, demonstrations, acquisition, chosen, inference, sampling, rating)

@@ -136,7 +136,13 @@ class Decisions:
         features = _rows(self.features_fn(*arguments[:features_takes]), "features_fn", before)
         if self.offset_fn is None:
             return features, np.zeros(len(before))
-        return features, _rows(self.offset_fn(*arguments[:offset_takes]), "offset_fn", before)[:, 0]
+        offset = _rows(self.offset_fn(*arguments[:offset_takes]), "offset_fn", before)
+        if offset.shape[1] != 1:
+            raise InputError(
+                f"offset_fn must return one number for each state, got {offset.shape[1]}. What has parameters of its "
+                "own belongs into features_fn."
+            )
+        return features, offset[:, 0]
 
     @cached_property
     def _num_arguments(self) -> tuple[int, int]:
@@ -172,7 +178,7 @@ class Decisions:
             for t in range(num_steps):
                 report(t / num_steps)
                 if t % self.repeat == 0:
-                    chosen[is_going] = act(states[is_going])
+                    chosen[is_going] = self._acted(act, states[is_going])
                 for action in np.unique(chosen[is_going]).tolist():
                     rows = np.flatnonzero(is_going & (chosen == action))
                     before = self.lattice.wrapped(states[rows])
@@ -188,6 +194,21 @@ class Decisions:
                     break
         assert total is not None
         return total
+
+    def _acted(self, act: ActFn, states: FloatArray) -> IntArray:
+        """Return what a policy does in states `[n, d]`: numbers of actions `[n]`, checked."""
+        found = np.asarray(act(states))
+        if found.dtype.kind not in "iu" or found.shape not in ((), (len(states),)):
+            raise InputError(
+                f"act must give the number of an action for each of {len(states)} states, got {found.dtype} of shape "
+                f"{found.shape}. Make one with policy_fn, or return integers [n]."
+            )
+        if found.min() < 0 or found.max() >= self.num_actions:
+            raise InputError(
+                f"actions must lie in 0..{self.num_actions - 1}, got {found.min()} to {found.max()} from act. Give "
+                "numbers of actions, not what the world takes."
+            )
+        return np.broadcast_to(found, (len(states),))
 
 
 def _rows(returned: ArrayLike, name: str, before: FloatArray) -> FloatArray:
@@ -208,6 +229,8 @@ def _rows(returned: ArrayLike, name: str, before: FloatArray) -> FloatArray:
 
 
 def _num_arguments(function: FeaturesFn, name: str) -> int:
+    if not callable(function):
+        raise InputError(f"{name} must be a function of states [n, d], got {type(function).__name__}. Give one.")
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:

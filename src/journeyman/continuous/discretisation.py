@@ -10,7 +10,7 @@ discount of the MDP is that of a step to the power k. Interpolation blurs a litt
 than a cell blur the most, relative to how far they lead, so that few long decisions are better than many short ones.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,25 +18,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.checks import float_array, one_of, real_number, whole_number
-from journeyman.continuous.decisions import ActFn, Decisions, FeaturesFn
+from journeyman.checks import float_array, one_of, positive, real_number
+from journeyman.continuous.decisions import ActFn, Decisions
 from journeyman.continuous.observations import recorded
-from journeyman.continuous.steps import steps_of
-from journeyman.continuous.transitions import check_fits, transitions
+from journeyman.continuous.points import Drawn, mdp_on_points
+from journeyman.continuous.transitions import transitions
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError, UnsupportedError
-from journeyman.mdp import FiniteMDP, Grid, Solution, solve
+from journeyman.mdp import FiniteMDP, Solution, solve
 from journeyman.mdp.discretised import Discretised
 from journeyman.mdp.lattice import Lattice
 from journeyman.mdp.rows import Rows
-from journeyman.mdp.validation import checked_discount
-from journeyman.progress import progress_bar
 from journeyman.rewards import LinearFeatures, RewardModel
 from journeyman.types import FloatArray, IntArray, read_only
 
-BOUNDARIES = ("clip", "wrap", "end")
 ACTING = ("lookahead", "interpolate", "nearest")
-MAX_LABELLED = 20_000  # states; labels of more would take longer than all the rest
 
 
 class Observed(NamedTuple):
@@ -101,7 +97,13 @@ class Discretisation:
 
     def interpolate(self, values: ArrayLike, states: ArrayLike) -> FloatArray:
         """Return numbers per state of the MDP, `[..., S]`, at any continuous states `[n, d]`: `[..., n]`."""
-        return self.decisions.interpolated(float_array(values, "values"), self.lattice.checked_states(states))
+        known = float_array(values, "values")
+        if known.ndim == 0 or known.shape[-1] not in (self.lattice.num_points, self.mdp.num_states):
+            raise InputError(
+                f"values must hold a number for each of the {self.mdp.num_states} states, got shape {known.shape}. "
+                "Those of a Solution do."
+            )
+        return self.decisions.interpolated(known, self.lattice.checked_states(states))
 
     @cached_property
     def reward_model(self) -> RewardModel:
@@ -144,6 +146,7 @@ class Discretisation:
         The discretisation to use from here on, and demonstrations of one action each: what follows is known anyway.
         """
         one_of(mapping, ("exact", "nearest"), "mapping", "Leave it out for 'exact'.")
+        positive(tolerance, "tolerance", "It is how far, in cells, a next state may be from where the world leads.")
         read = recorded(self.decisions, self.mdp.action_names, trajectories, tolerance)
         places = np.concatenate([states for states, _ in read])
         chosen = np.concatenate([actions for _, actions in read])
@@ -207,6 +210,11 @@ class Discretisation:
                 f"a policy must hold one action for each of the {self.mdp.num_states} states, got {policy.dtype} of "
                 f"shape {policy.shape}. Give a Posterior, parameters, a Solution or a policy."
             )
+        if policy.min() < 0 or policy.max() >= self.mdp.num_actions:
+            raise InputError(
+                f"a policy must hold actions in 0..{self.mdp.num_actions - 1}, got {policy.min()} to {policy.max()}. "
+                "Give numbers of actions, not what the world takes."
+            )
         possible = ["lookahead"] * (theta is not None) + ["interpolate"] * (solution is not None) + ["nearest"]
         kind = possible[0] if how is None else one_of(how, ACTING, "how", "Leave it out for the best possible.")
         if kind not in possible:
@@ -263,8 +271,9 @@ class Discretisation:
     def finer(self, *, progress: bool | None = None) -> "Discretisation":
         """Return the same world with half the spacing of points; recorded states are left out."""
         plan = replace(self.decisions, lattice=self.lattice.finer)
-        drawn = _Drawn(action_labels=self.mdp.action_labels)
-        return _built(plan, self.initial_states, self.feature_names, drawn, progress=progress)
+        drawn = Drawn(action_labels=self.mdp.action_labels)
+        mdp = mdp_on_points(plan, self.initial_states, drawn, progress=progress)
+        return Discretisation(plan, mdp, plan.lattice.points, self.initial_states, self.feature_names)
 
     def returns(
         self,
@@ -315,199 +324,3 @@ class Discretisation:
                 raise InputError(f"{name} must be at least 0 and finite, got {value}. Take that of grid_error(...).")
         origin = replace(self.origin, error=float(error), return_error=return_error, level=level)
         return replace(self, mdp=replace(self.mdp, origin=origin))
-
-
-def discretise(
-    world: Any,
-    bounds: ArrayLike,
-    points: ArrayLike,
-    *,
-    discount: float,
-    actions: int | Sequence[Any] | None = None,
-    boundary: str | Sequence[str] = "clip",
-    repeat: int = 1,
-    scheme: str = "multilinear",
-    num_samples: int | None = None,
-    seed: int = 0,
-    initial_states: ArrayLike | None = None,
-    features_fn: FeaturesFn | None = None,
-    offset_fn: FeaturesFn | None = None,
-    feature_names: Sequence[str] | None = None,
-    names: Sequence[str] | None = None,
-    action_labels: Sequence[str] | None = None,
-    moves: ArrayLike | None = None,
-    state_fn: Callable[[Any], ArrayLike] | None = None,
-    set_state_fn: Callable[[Any, FloatArray], None] | None = None,
-    progress: bool | None = None,
-) -> Discretisation:
-    """Make a sparse MDP of a continuous world, on a regular grid of points between which values are interpolated.
-
-    Parameters
-    ----------
-    world
-        step_fn(states, action): next states `[n, d]`, or these and whether the episode ended `[n]`; for many states at
-        once, or for a single one `[d]`, which is slower. Random steps: step_fn(states, action, rng), and `num_samples`.
-        Or an environment as of Gymnasium whose state can be set; its reward is not used.
-    bounds
-        `[d, 2]` low and high of each of 1 to 4 dimensions.
-    points
-        How many along each dimension, or one number for all.
-    discount
-        Of one step, in (0, 1).
-    actions
-        What the world takes: a list, or how many if they count from 0. An environment with discrete actions has them.
-    boundary
-        What leaving the bounds means, one word or one per dimension: "clip" (it is held there), "wrap" (the end is the
-        beginning, as of angles) or "end" (the episode ends).
-    repeat
-        Steps per decision. Rewards are summed over them, discounted; the discount of the MDP is discount ** repeat.
-    scheme
-        "multilinear", or "simplex", which has d + 1 next states instead of 2^d.
-    num_samples, seed
-        Draws of the noise of random steps to average over, and their seed.
-    initial_states
-        `[n, d]` where episodes begin, equally likely; default: any point.
-    features_fn
-        Features of the reward: features_fn(states), (states, action) or (states, action, next_states) gives `[n, D]`.
-    offset_fn
-        The known part of the reward, the same way: `[n]`.
-    feature_names, names, action_labels
-        Words for features, dimensions and actions; optional.
-    moves
-        `[A, 2]` row and column that each action is drawn as in pictures of two dimensions: (0, 1) points to the right.
-    state_fn, set_state_fn
-        Read and set the state of an environment; default: its attribute `state`.
-    progress
-        Whether to show a bar.
-    """
-    box = _checked_bounds(bounds)
-    words = _checked_boundary(boundary, len(box))
-    lattice = Lattice(box[:, 0], box[:, 1], points, np.array([word == "wrap" for word in words]), scheme)  # type: ignore[arg-type]
-    if num_samples is not None:
-        whole_number(num_samples, "num_samples", 1, "It is the number of draws to average over.")
-    repeat = whole_number(repeat, "repeat", 1, "It counts steps per decision.")
-    places = np.linspace(0.13, 0.83, 5)[:, None] * (box[:, 1] - box[:, 0]) + box[:, 0]
-    steps = steps_of(
-        world, places, actions, is_random=num_samples is not None, state_fn=state_fn, set_state_fn=set_state_fn
-    )
-    starts = None if initial_states is None else lattice.checked_states(initial_states, "initial_states")
-    if starts is not None and not lattice.is_inside(starts).all():
-        i = int(np.argmin(lattice.is_inside(starts)))
-        raise InputError(
-            f"initial_states must lie within the bounds, got {starts[i].tolist()} at entry {i}. Widen the bounds."
-        )
-    plan = Decisions(
-        lattice=lattice,
-        steps=steps,
-        discount=checked_discount(discount),
-        repeat=repeat,
-        boundary=words,
-        num_samples=num_samples,
-        seed=whole_number(seed, "seed", 0),
-        features_fn=features_fn,
-        offset_fn=offset_fn,
-    )
-    known_as = None if feature_names is None else tuple(feature_names)
-    return _built(plan, starts, known_as, _Drawn(names, action_labels, moves), progress=progress)
-
-
-class _Drawn(NamedTuple):
-    """Words for dimensions and actions, and how actions are drawn."""
-
-    names: Sequence[str] | None = None
-    action_labels: Sequence[str] | None = None
-    moves: Any = None
-
-
-def _built(
-    plan: Decisions,
-    initial_states: FloatArray | None,
-    feature_names: tuple[str, ...] | None,
-    drawn: _Drawn,
-    *,
-    progress: bool | None,
-) -> Discretisation:
-    """Return a discretisation with its MDP on the points of the lattice."""
-    lattice, num_actions = plan.lattice, plan.num_actions
-    check_fits(lattice, num_actions, plan.num_samples)
-    with progress_bar("Stepping through the continuous world", is_shown=progress) as report:
-        built = transitions(plan, lattice.points, report)
-    initial = None
-    if initial_states is not None:
-        indices, weights = lattice.weights(initial_states)
-        total = np.bincount(indices.ravel(), weights=weights.ravel(), minlength=lattice.num_points)
-        initial = total / total.sum()
-    labels = drawn.action_labels or _action_labels(plan.steps.actions)
-    num_steps = lattice.num_points * num_actions * (plan.num_samples or 1) * plan.repeat
-    packed = (built.indptr, built.next_states, built.probabilities)
-    mdp = FiniteMDP(
-        rows=Rows(lattice.num_points, num_actions, *packed, is_checked=True),
-        discount=plan.discount**plan.repeat,
-        initial=initial,  # type: ignore[arg-type]
-        terminal=np.zeros(lattice.num_points, dtype=bool),
-        state_labels=_state_labels(lattice, drawn.names),
-        action_labels=None if labels is None else tuple(labels),
-        grid=_drawing_grid(lattice, drawn.moves),
-        origin=Discretised(lattice, plan.repeat, plan.num_samples, built.num_clipped / num_steps),
-    )
-    return Discretisation(plan, mdp, lattice.points, initial_states, feature_names)
-
-
-def _checked_bounds(bounds: ArrayLike) -> FloatArray:
-    box = float_array(bounds, "bounds")
-    box = box[None] if box.shape == (2,) else box
-    if box.ndim != 2 or box.shape[1] != 2:
-        raise InputError(
-            f"bounds must be a pair (low, high) for each dimension, got shape {box.shape}. "
-            "Example: [(-1.2, 0.6), (-0.07, 0.07)]."
-        )
-    return box
-
-
-def _checked_boundary(boundary: Any, num_dimensions: int) -> tuple[str, ...]:
-    words = (boundary,) * num_dimensions if isinstance(boundary, str) else tuple(boundary)
-    if len(words) != num_dimensions:
-        raise InputError(
-            f"boundary must be one word, or one for each of {num_dimensions} dimensions, got {len(words)}. "
-            "Example: ('wrap', 'clip')."
-        )
-    for word in words:
-        one_of(word, BOUNDARIES, "boundary", "'clip' holds states there, 'wrap' is for angles, 'end' ends the episode.")
-    return words
-
-
-def _drawing_grid(lattice: Lattice, moves: Any) -> Grid | None:
-    """Return where points lie in a picture: the first dimension to the right, the second upwards; None above two."""
-    if lattice.num_dimensions > 2:
-        return None
-    sizes = [*lattice.sizes.tolist(), 1][:2]
-    columns, heights = np.divmod(np.arange(lattice.num_points), sizes[1])
-    return Grid(sizes[1], sizes[0], np.stack([sizes[1] - 1 - heights, columns], axis=1), moves)
-
-
-def _state_labels(lattice: Lattice, names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return a label for each point that says where it is, unless they are too many."""
-    words = tuple(f"x{i}" for i in range(lattice.num_dimensions)) if names is None else tuple(names)
-    if len(words) != lattice.num_dimensions or isinstance(names, str):
-        raise InputError(f"names must be one word for each of {lattice.num_dimensions} dimensions, got {names!r}.")
-    if lattice.num_points > MAX_LABELLED:
-        return None
-    parts = []
-    for word, axis in zip(words, lattice.axes, strict=True):
-        digits = next(n for n in range(2, 18) if len({f"{value:.{n}g}" for value in axis.tolist()}) == len(axis))
-        clean = np.where(np.abs(axis) < 1e-12 * np.abs(axis).max(), 0.0, axis)
-        parts.append([f"{word} {value:.{digits}g}" for value in clean.tolist()])
-    labels = parts[0]
-    for own in parts[1:]:
-        labels = [f"{before}, {word}" for before in labels for word in own]
-    return tuple(labels)
-
-
-def _action_labels(values: tuple[Any, ...]) -> tuple[str, ...] | None:
-    """Return labels that cannot be mistaken for numbers of actions; none if the actions are these."""
-    if values == tuple(range(len(values))):
-        return None
-    plain = [np.asarray(value) for value in values]
-    if all(value.size == 1 and value.dtype.kind in "iuf" for value in plain):
-        return tuple(f"u = {value.item():.6g}" for value in plain)
-    return tuple(str(value) for value in values)

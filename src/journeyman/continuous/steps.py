@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from journeyman.checks import float_array, whole_number
 from journeyman.errors import InputError, UnsupportedError
+from journeyman.mdp.gymnasium_tables import check_wrappers, environment_name
 from journeyman.types import BoolArray, FloatArray
 
 NUM_PROBES = 5  # more than a state has dimensions, so that a batch cannot be mistaken for a state
@@ -106,7 +107,7 @@ def steps_of(
     if not callable(world):
         raise InputError(
             f"a world must be a function step_fn(states, action) or an environment with step and reset, got "
-            f"{type(world).__name__}. Give one of these."
+            f"{reprlib.repr(world)}. Give one of these; gymnasium.make(...) makes an environment."
         )
     if state_fn is not None or set_state_fn is not None:
         raise InputError("state_fn and set_state_fn must be left out for a step function, which has no state to set.")
@@ -120,7 +121,13 @@ def steps_of(
         call = _vectorised(world, name)
     else:
         call = _one_by_one(world, name)
-        call(probes[:1], values[0], *extra or (None,))  # what it raises is the caller's to see, now
+        try:
+            call(probes[:1], values[0], *extra or (None,))  # what it raises is the caller's to see, now
+        except InputError:
+            raise
+        except Exception:
+            _check_many(world, probes, values[0], *extra or (None,), name=name)
+            raise
     return Steps(call, values, is_random, name)
 
 
@@ -197,6 +204,19 @@ def _one_by_one(step_fn: Any, name: str) -> Callable[[FloatArray, Any, Any], Mov
     return call
 
 
+def _check_many(step_fn: Any, probes: FloatArray, action: Any, rng: Any, *, name: str) -> None:
+    """Say what is wrong with what a function gives for many states, if it takes them: it was not made for one."""
+    complaint = None
+    try:
+        _vectorised(step_fn, name)(probes, action, rng)
+    except InputError as error:
+        complaint = error
+    except Exception:  # it takes neither
+        return
+    if complaint is not None:
+        raise complaint
+
+
 def _is_vectorised(step_fn: Any, probes: FloatArray, action: Any, is_random: bool) -> bool:
     """Return whether a function takes many states: the shapes fit, and each is moved as it would be alone."""
     many = probes[np.arange(NUM_PROBES) % len(probes)]
@@ -221,7 +241,11 @@ def _steps_of_environment(
 ) -> Steps:
     """Return the steps of an environment whose state can be set; its rewards and time limits are left out."""
     bare = getattr(env, "unwrapped", env)
-    name = f"environment {getattr(getattr(env, 'spec', None), 'id', None) or type(bare).__name__}"
+    name = f"environment {environment_name(env)}"
+    if hasattr(env, "num_envs"):
+        raise UnsupportedError(f"a world must be one environment, got a vector of {env.num_envs}. Give one of them.")
+    if bare is not env:
+        check_wrappers(env, name)
     if is_random:
         raise UnsupportedError(
             f"an environment must have deterministic steps, got num_samples for {name}. Write its step as "

@@ -68,6 +68,7 @@ class JourneymanEnv(gymnasium.Env):  # type: ignore[misc,name-defined]
         self._penalty = min(0.0, float(self.reward[exists].min()))
         self._last_pay = np.where(exists, self.reward, -np.inf).max(axis=1)  # of terminal cells: what solving takes
         self._state: int | None = None
+        self._is_over = False
         self._news = ""
         self._picture: Picture | None = None
         self.spec = gymnasium.envs.registration.EnvSpec(  # so that it can be made again; it is not registered
@@ -92,13 +93,15 @@ class JourneymanEnv(gymnasium.Env):  # type: ignore[misc,name-defined]
             self._state = self.mdp.state_names.index(options["state"])
         else:
             self._state = draw_action(self.np_random, self.mdp.initial)
-        self._news = ""
+        self._news, self._is_over = "", False
         return self._state, self._info()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Do an action; see the class for what is paid and how episodes end."""
         if self._state is None:
             raise InputError("an episode must have begun before a step. Call env.reset() first.")
+        if self._is_over:
+            raise InputError("an episode must not go on after its end. Call env.reset() to begin another.")
         state, chosen = self._state, whole_number(action, "an action", 0, "Actions are numbered from 0.")
         if chosen >= self.mdp.num_actions:
             raise InputError(f"an action must lie in 0..{self.mdp.num_actions - 1}, got {chosen}. Choose one of them.")
@@ -115,6 +118,7 @@ class JourneymanEnv(gymnasium.Env):  # type: ignore[misc,name-defined]
                 paid += self.mdp.discount * float(self._last_pay[after]) if is_over else 0.0
         self._news = f"after {self.mdp.action_name(chosen)} in {self.mdp.state_name(state)}: reward {paid:.4g}"
         self._news += ", the end" if is_over else ""
+        self._is_over = is_over
         return self._state, paid, is_over, False, self._info()
 
     def render(self) -> Any:

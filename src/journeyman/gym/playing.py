@@ -12,6 +12,7 @@ from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.episodes import draw_action
+from journeyman.mdp.gymnasium_tables import begun, environment_name, stepped
 from journeyman.progress import progress_bar
 from journeyman.study.formats.trajectories import StateFunction, TrajectoryArrays, from_trajectories, state_of
 from journeyman.types import FloatArray
@@ -86,16 +87,16 @@ def play(
     num_episodes = whole_number(num_episodes, "num_episodes", 1)
     discount = share(discount, "discount", "Give that of the problem.")
     most = None if max_steps is None else whole_number(max_steps, "max_steps", 1, "It counts actions.")
-    rng = np.random.default_rng(seed)
-    choose_fn = _choose_fn(policy, rng)
+    rng = np.random.default_rng(whole_number(seed, "seed", 0))
+    choose_fn, name = _choose_fn(policy, rng), environment_name(env)
     found, sums = [], np.zeros((num_episodes, 2))
     with progress_bar("Playing", is_shown=progress) as report:
         for index in range(num_episodes):
-            observation, _ = env.reset(seed=seed) if index == 0 else env.reset()
+            observation = begun(env, seed if index == 0 else None, name)
             states, actions, is_over, is_stopped = [state_of(observation, state_fn, mdp)], [], False, False
             while not (is_over or is_stopped):
                 actions.append(choose_fn(states[-1], observation))
-                observation, reward, is_over, is_stopped, _ = env.step(actions[-1])
+                observation, reward, is_over, is_stopped = stepped(env, actions[-1], name)
                 states.append(state_of(observation, state_fn, mdp))
                 sums[index] += float(reward) * np.array([1.0, discount ** (len(actions) - 1)])
                 is_stopped = is_stopped or len(actions) == most
@@ -107,12 +108,23 @@ def play(
 def _choose_fn(policy: Any, rng: np.random.Generator) -> Callable[[int, Any], int]:
     """Return what chooses an action by state and observation."""
     if callable(policy):
-        return lambda state, observation: int(policy(observation))
+        return lambda state, observation: whole_number(
+            policy(observation), "what the policy gives", 0, "Actions are numbered from 0."
+        )
     table = any_array(policy, "policy")
+
+    def row(state: int) -> Any:
+        if not 0 <= state < len(table):
+            raise InputError(
+                f"policy must have an entry for each state, got {len(table)} and state {state}. Is it of this "
+                "environment?"
+            )
+        return table[state]
+
     if table.ndim == 1 and table.dtype.kind in "iu":
-        return lambda state, observation: int(table[state])
+        return lambda state, observation: int(row(state))
     if table.ndim == 2 and table.dtype.kind == "f" and np.allclose(table.sum(axis=1), 1.0) and (table >= 0).all():
-        return lambda state, observation: draw_action(rng, table[state])
+        return lambda state, observation: draw_action(rng, row(state))
     raise InputError(
         f"policy must be an action for each state [S], chances of actions [S, A] that sum to 1, or a function, got "
         f"{table.dtype} of shape {table.shape}. learner.apprentice() is one."

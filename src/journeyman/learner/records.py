@@ -1,15 +1,18 @@
 """Records of a learner: the queries it asks, the events that happen to it, and what each step changed."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from math import ceil
 from typing import Any
 
 from journeyman.checks import one_of
+from journeyman.mdp import Discretised
 from journeyman.mdp.memory import innermost, places_in
 from journeyman.problem import Problem
 from journeyman.wording import counted, percent
 
+SAYS_WHERE = re.compile(r"r\d+c\d+\b")
 STATUSES = ("waiting", "done", "failed", "abandoned")
 EVENT_NAMES = ("ask", "tell", "attach", "fail", "abandon", "undo", "correct", "set")
 BELIEF_EVENTS = ("tell", "attach", "undo", "correct", "set")  # those that change the posterior
@@ -219,11 +222,15 @@ class Forecast:
 
 
 def question_text(problem: Problem, state: int, kind: str, length: int | None) -> str:
-    """Return a question in words: labels of states and actions, and the cell on a grid."""
+    """Return a question in words: labels of states and actions, and the cell on a grid unless the label says it.
+
+    Labels such as "r2c3", and those of points of a continuous world ("position -0.5, velocity 0"), do.
+    """
     mdp = problem.mdp
     world, where = innermost(mdp), int(places_in(mdp)[state])
     place = f"state {mdp.state_name(state)}"
-    if world.grid is not None:
+    says_where = isinstance(world.origin, Discretised) or SAYS_WHERE.match(world.state_name(where))
+    if world.grid is not None and not says_where:
         row, column = (int(number) for number in world.grid.places[where])
         place += f" (row {row}, column {column})"
     if kind == "trajectory":

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from journeyman.acquisition import ACQUISITIONS, default_acquisition
-from journeyman.acquisition.candidates import checked_candidates
+from journeyman.acquisition.candidates import check_candidates, checked_candidates
 from journeyman.acquisition.registry import check_acquisition_options
 from journeyman.acquisition.scoring import check_kind, checked_costs, checked_step_cost
 from journeyman.apprentice import APPRENTICES
@@ -187,6 +187,7 @@ class LearnerSettings:
         if reason is not None:
             raise UnsupportedError(reason)
         checked_costs(problem, self.costs)
+        check_candidates(self.candidates, problem)
 
     @property
     def method(self) -> Method:

@@ -10,6 +10,10 @@ from journeyman.mdp.origin import ORIGINS
 from journeyman.wording import percent, plain_number
 
 
+class GridWarning(UserWarning):
+    """A certificate holds on a grid of points, and says nothing of the continuous world that they stand for."""
+
+
 @dataclass(frozen=True, eq=False)
 class Discretised:
     """Where the transitions of a discretised world come from, and how far off they are.
@@ -62,15 +66,21 @@ class Discretised:
         )
 
     def caution(self, epsilon: float) -> str:
-        """Return what to add to the assumption of a claim about a regret of `epsilon`, in units of the reward.
+        """Return why a claim about a regret of `epsilon`, in units of the reward, is about the grid alone; "" if not.
 
-        Nothing, unless the estimated error is as large as that.
+        That is so if the estimated error is as large as that, and if there is no estimate.
         """
-        if self.error is None or self.error < epsilon:
+        only = f"this is about {self.grid_words} alone and DOES NOT CARRY OVER to the continuous world"
+        if self.error is None:
+            return (
+                f"{only}: how far regrets there differ was not estimated. Estimate it with "
+                "journeyman.continuous.grid_error(discretisation, posterior), and certify error.stated_by(posterior)"
+            )
+        if self.error < epsilon:
             return ""
         return (
-            f". That is NOT BELOW EPSILON, {plain_number(epsilon)}: the claim is about the grid, and says nothing of "
-            "losses so small in the continuous world. Use more points, or a larger epsilon"
+            f"{only}: regrets there differ by up to about {self.error:.2g}, which is not below epsilon, "
+            f"{plain_number(epsilon)}. Use more points, or a larger epsilon"
         )
 
     def to_record(self) -> dict[str, Any]:

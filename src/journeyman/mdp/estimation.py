@@ -15,6 +15,7 @@ terminal. Whether a state that was never entered is terminal nobody knows: sampl
 drawn from Beta(1 + terminal states seen, 1 + other states seen).
 """
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -391,6 +392,7 @@ def estimate_dynamics(
         If states are out of range or no whole numbers, if steps are impossible, go on after the end, or depend on more
         than state and action beyond doubt (what is less clear is in `warnings`).
     """
+    _check_source(source, state_fn, action_fn, num_steps)
     sizes = _sizes(source, num_states, num_actions, state_labels, action_labels, available)
     known = None if terminal is None else state_mask(terminal, sizes.states, "terminal")
     start = None if initial is None else validation.checked_initial(initial, sizes.states.size)
@@ -420,8 +422,10 @@ def estimate_dynamics(
     shares = np.repeat(1.0 / np.maximum(lengths, 1), lengths)
     if prior is not None:
         shares = np.full(len(shares), positive(prior, "prior", "It is a concentration: 1 is uniform, less is sparse."))
+    said = steps.words
     if start is None and hasattr(source, "step"):
         start = np.bincount(steps.state[~steps.follows], minlength=sizes.states.size) / (~steps.follows).sum()
+        said += f", whose {counted(int((~steps.follows).sum()), 'start')} say where episodes begin"
     empty = EstimatedDynamics(
         indptr=support.indptr,
         outcomes=support.outcomes,
@@ -432,7 +436,7 @@ def estimate_dynamics(
         available=sizes.available,
         terminal=ends,
         is_unvisited=~is_visited if known is None and steps.has_done else np.zeros_like(is_visited),
-        source=steps.words,
+        source=said,
         prior_words=_prior_words(prior, possible, can_end),
         warnings=(*check_stationary(steps, sizes.states, sizes.actions), *_end_warnings(steps, is_end)),
         has_demonstrations=_are_demonstrations(source),
@@ -443,6 +447,36 @@ def estimate_dynamics(
     )
     validation.check_grid(grid, sizes.states.size, sizes.actions.size)
     return empty.with_steps(steps)
+
+
+def _check_source(source: Any, state_fn: Any, action_fn: Any, num_steps: Any) -> None:
+    """Refuse what looks like a simulator and is none, and options that would be ignored."""
+    if isinstance(source, str) and num_steps is not None:
+        raise InputError(
+            f"an environment must be made before it is walked in, got {source!r}. Say gymnasium.make({source!r}); the "
+            "name of a file needs no num_steps."
+        )
+    if isinstance(source, type):
+        raise InputError(f"a simulator must be made, got the class {source.__name__}. Say {source.__name__}(...).")
+    if hasattr(source, "num_envs"):
+        raise InputError(
+            f"steps must be those of one environment, got a vector of {source.num_envs}. Give one of them."
+        )
+    is_environment = hasattr(source, "reset") and hasattr(source, "step")
+    if state_fn is not None and not is_environment:
+        raise InputError("state_fn must go with an environment, whose observations it reads, got none. Leave it out.")
+    if action_fn is not None and num_steps is None:
+        raise InputError("action_fn must go with walks, which it leads, got none. Say num_steps=10_000.")
+    if callable(source) and not is_environment:
+        try:
+            inspect.signature(source).bind(0, 0, None)
+        except TypeError:
+            raise InputError(
+                "step_fn must be step_fn(state, action, rng), which draws all that is random from the rng, got "
+                f"{getattr(source, '__name__', type(source).__name__)}{inspect.signature(source)}. Add what is missing."
+            ) from None
+        except ValueError:
+            return  # some built-in functions have no signature
 
 
 def _sizes(source: Any, num_states: Any, num_actions: Any, states: Any, actions: Any, available: Any) -> Sizes:
@@ -457,7 +491,7 @@ def _sizes(source: Any, num_states: Any, num_actions: Any, states: Any, actions:
                 f"{name} must be given, got nothing that tells it. Say {name}=16, for example: what was never seen "
                 "counts too."
             )
-    num_states, num_actions = checked_counts(int(num_states), int(num_actions))
+    num_states, num_actions = checked_counts(num_states, num_actions)
     labels = validation.checked_labels(states, num_states, "state_labels")
     mask = validation.checked_available(available, num_states, num_actions)
     moves = Names("action", num_actions, validation.checked_labels(actions, num_actions, "action_labels"))

@@ -15,6 +15,7 @@ action a list of (probability, next state, reward, done). What a copy of it gets
 
 import copy
 import math
+import reprlib
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from journeyman.checks import float_array, one_of, whole_number
+from journeyman.checks import float_array, one_of
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.extras import require
 from journeyman.mdp.gymnasium_looks import Look, look_of
@@ -197,9 +198,9 @@ def read_tables(
     """
     made = make_environment(env, env_options)
     core, name = made.unwrapped, environment_name(made)
-    time_limit = _check_wrappers(made, name)
-    num_states = _space_size(core.observation_space, "states", name)
-    sizes = num_states, _space_size(core.action_space, "actions", name)
+    time_limit = check_wrappers(made, name)
+    num_states = _space_size(core, core.observation_space, "states", name)
+    sizes = num_states, _space_size(core, core.action_space, "actions", name)
     table = getattr(core, "P", None)
     if table is None:
         raise UnsupportedError(
@@ -249,18 +250,19 @@ def make_environment(env: Any, env_options: Mapping[str, Any] | None = None) -> 
     except (KeyError, ValueError) as error:
         message = f"got {env!r} with {dict(env_options or {})}: {type(error).__name__}: {error}"
     raise InputError(
-        f"a Gymnasium environment must be one that can be made, {message.rstrip('.')}. See gymnasium.pprint_registry()."
+        f"a Gymnasium environment must be one that can be made, {message.rstrip('.?')}. See "
+        "gymnasium.pprint_registry()."
     ) from None
 
 
 def environment_name(env: Any) -> str:
     """Return the id of an environment, or the name of its class."""
     spec = getattr(env, "spec", None)
-    return str(getattr(spec, "id", None) or type(env.unwrapped).__name__)
+    return str(getattr(spec, "id", None) or type(getattr(env, "unwrapped", env)).__name__)
 
 
-def _check_wrappers(env: Any, name: str) -> int | None:
-    """Refuse wrappers that change what the table says; return the time limit, if one of them sets any."""
+def check_wrappers(env: Any, name: str) -> int | None:
+    """Refuse wrappers that may change what the environment says of itself; return the time limit, if there is any."""
     limits, changing, layer = [], [], env
     while layer is not layer.unwrapped:
         kind = type(layer)
@@ -271,21 +273,24 @@ def _check_wrappers(env: Any, name: str) -> int | None:
         layer = layer.env
     if changing:
         raise UnsupportedError(
-            "a transition table must be that of the environment as it is used, but "
-            f"{listed(changing)} may change the states, actions or rewards of {name}, and P does not say how. "
-            "Give env.unwrapped if its own table is meant; observations of the wrapped one then need a state_fn."
+            "what is known of an environment must be so as it is used, but "
+            f"{listed(changing)} may change the states, actions or rewards of {name}, which nothing here says. "
+            "Give env.unwrapped if the environment without that is meant; observations of the wrapped one then need a "
+            "state_fn."
         )
     return min(limits) if limits else None
 
 
-def _space_size(space: Any, things: str, name: str) -> int:
+def _space_size(env: Any, space: Any, things: str, name: str) -> int:
     """Return how many states or actions there are."""
-    size, start = getattr(space, "n", None), int(getattr(space, "start", 0))
+    size, start = getattr(space, "n", None), getattr(space, "start", 0)
     is_number = isinstance(size, int | np.integer)
     if is_number and start == 0:
         return int(size)  # type: ignore[arg-type]
     got = f"Discrete(start={start})" if is_number else type(space).__name__
     fix = "Subtract the start." if is_number else f"Number its {things} from 0."
+    if hasattr(env, "num_envs"):
+        fix = "Give one environment, not a vector of them."
     if type(space).__name__ == "Box":
         fix = "Discretise it (journeyman.discretise), which keeps values continuous."
     raise UnsupportedError(f"{things} must be numbers from 0 (a Discrete space), got {got} for {name}. {fix}")
@@ -413,7 +418,7 @@ def _check_behaviour(env: Any, tables: GymnasiumTables, *, knows_initial: bool) 
             state, num_steps = _first_state(env, number, tables, knows_initial=knows_initial), 0
         actions = np.flatnonzero(tables.available[state])
         action = int(actions[rng.integers(actions.size)])
-        observation, pay, is_done, is_stopped, _ = env.step(action)
+        observation, pay, is_done, is_stopped = stepped(env, action, name)
         after = _as_state(observation, tables)
         if chances[state, action].get((after, bool(is_done)), 0.0) <= 0.0:
             ended = "ends there" if is_done else "goes on"
@@ -446,9 +451,36 @@ def _check_behaviour(env: Any, tables: GymnasiumTables, *, knows_initial: bool) 
         )
 
 
+def begun(env: Any, seed: int | None, name: str) -> Any:
+    """Return the first observation of a new episode, or say what is wrong with how the environment begins one."""
+    try:
+        found = env.reset() if seed is None else env.reset(seed=seed)
+    except TypeError as error:
+        raise UnsupportedError(
+            f"an environment must have reset(seed=...), as Gymnasium's have, but that of {name} failed: {error}. "
+            "Wrap it so that it takes a seed."
+        ) from error
+    if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], Mapping)):
+        raise UnsupportedError(
+            f"an environment's reset must give (observation, info), got {reprlib.repr(found)} from {name}, as gym "
+            "before 0.26 did. Wrap it so."
+        )
+    return found[0]
+
+
+def stepped(env: Any, action: int, name: str) -> tuple[Any, float, bool, bool]:
+    """Return observation, reward, whether the episode ended, and whether it was stopped; or what is wrong with it."""
+    found = env.step(action)
+    if not isinstance(found, tuple) or len(found) != 5:
+        raise UnsupportedError(
+            "an environment's step must give (observation, reward, terminated, truncated, info), got "
+            f"{reprlib.repr(found)} from {name}, as gym before 0.26 did. Wrap it so."
+        )
+    return found[0], found[1], bool(found[2]), bool(found[3])
+
+
 def _first_state(env: Any, number: int, tables: GymnasiumTables, *, knows_initial: bool) -> int:
-    observation, _ = env.reset(seed=number)
-    state = _as_state(observation, tables)
+    state = _as_state(begun(env, number, tables.name), tables)
     if knows_initial and tables.initial[state] <= 0.0:
         raise UnsupportedError(
             f"an environment must begin where it says, but {tables.name} began in state {state}, which has no "
@@ -464,7 +496,12 @@ def _as_state(observation: Any, tables: GymnasiumTables) -> int:
             f"observations must be the numbers of states, got {observation!r} from {tables.name}. Number its states "
             "from 0."
         )
-    return whole_number(int(array), f"a state of {tables.name}", 0)
+    if not 0 <= int(array) < tables.num_states:
+        raise UnsupportedError(
+            f"states must lie in 0..{tables.num_states - 1}, got {int(array)} from {tables.name}, whose "
+            f"observation_space has no such state. Number its states from 0, or correct its observation_space."
+        )
+    return int(array)
 
 
 def _deviations(

@@ -1,8 +1,8 @@
 """Whether what follows an action depends on the state and the action alone, as a Markov decision process assumes.
 
-For each pair of a state and an action, the outcomes are compared early against late, and by the state before: both must
-have the same distribution. The test is the likelihood-ratio (G) test of independence, on categories pooled until each
-cell is expected to hold 5, and p values are multiplied by the number of tests (Bonferroni).
+For each pair of a state and an action, the outcomes are compared early against late, by the state before and by the
+action before: all must have the same distribution. The test is the likelihood-ratio (G) test of independence, on
+categories pooled until each cell is expected to hold 5, and p values are multiplied by the number of tests.
 """
 
 from typing import NamedTuple
@@ -64,16 +64,19 @@ def _pooled(table: AnyArray, axis: int) -> AnyArray:
 
 
 def dependences(steps: Transitions, num_actions: int) -> list[Dependence]:
-    """Return the pairs whose outcomes depend on time or on the state before, least likely by chance first."""
+    """Return the pairs whose outcomes depend on time or on the step before, least likely by chance first."""
     pair = steps.state * num_actions + steps.action
     outcome = 2 * steps.next_state + steps.done
-    before = np.concatenate([[0], steps.state[:-1]]) if steps.size else steps.state
+    before, done_before = (
+        np.concatenate([[0], column[:-1]]) if steps.size else column for column in (steps.state, steps.action)
+    )
     found = []
     for start, indices in _groups(pair):
         half = (np.arange(len(indices)) >= len(indices) // 2).astype(np.int64)
         tests = [("time", half, indices)]
         known = indices[steps.follows[indices]]
         tests.append(("the state before", before[known], known))
+        tests.append(("the action before", done_before[known], known))
         for on, label, chosen in tests:
             if len(chosen) >= 4 * MIN_EXPECTED:
                 p_value = independence_p_value(_table(label, outcome[chosen]))

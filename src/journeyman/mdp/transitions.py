@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from journeyman.checks import any_array, whole_number
 from journeyman.errors import InputError
+from journeyman.mdp.gymnasium_tables import environment_name
 from journeyman.mdp.names import Names
 from journeyman.mdp.rows import index_column
 from journeyman.progress import Report
@@ -287,7 +288,7 @@ def environment_walked(
         return state_fn(found[0]), bool(found[2]) and not (len(found) == 4 and is_cut[0])
 
     _walk(rng, seen, walk, reset, step, report, lambda: is_cut[0])
-    return seen.transitions(f"of random walks in {type(env).__name__}")
+    return seen.transitions(f"of random walks in {environment_name(env)}")
 
 
 def _walk(

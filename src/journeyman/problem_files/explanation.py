@@ -218,7 +218,7 @@ def _warnings(
             f"There are {problem.mdp.num_actions} actions, but at most {most} in a state. That works, and costs time "
             "and memory: if places have directions in common, give actions labels such as left, right and back."
         )
-    return (*found, *_kernel_doubts(problem))
+    return (*found, *_memory_doubts(problem), *_kernel_doubts(problem))
 
 
 def _misspelt(problem: Problem) -> list[str]:
@@ -303,6 +303,23 @@ def _kernel_doubts(problem: Problem) -> list[str]:
             "length_scale in the units of what the kernel is over? Use a shorter one."
         ]
     return []
+
+
+def _memory_doubts(problem: Problem) -> list[str]:
+    """Name what can never be remembered: most often a change that is missing, or a place where episodes end."""
+    memory = problem.mdp.memory
+    if memory is None:
+        return []
+    met = np.unique(memory.memories)
+    if len(met) == 1 and len(memory.labels) > 1:
+        return [
+            f"The memory never changes: it is {memory.labels[met[0]]!r} wherever one may be, so that it explains "
+            "nothing. Nobody acts after the end of an episode, nor where nobody gets."
+        ]
+    never = [label for number, label in enumerate(memory.labels) if number not in met]
+    if not never or " and " in memory.automaton.name:  # of several memories hardly ever all combinations are met
+        return []
+    return [f"The memory is never {listed(never[:MAX_NAMED])}. If it should be, say which change leads there."]
 
 
 def _memory_record(problem: Problem) -> dict[str, Any] | None:

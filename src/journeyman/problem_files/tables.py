@@ -15,6 +15,7 @@ from journeyman.storage.tables import Table, file_text, found_separator, read_ta
 from journeyman.types import AnyArray, FloatArray
 
 T = TypeVar("T")
+SQLITE = b"SQLite format 3\0"  # how studies begin
 ROOT = ""  # the table of the keys before any [table]
 
 
@@ -198,6 +199,11 @@ def read_toml(path: str | Path) -> TomlFile:
             f"the problem file must exist, got {str(path)!r}. Check the path, or write an example: journeyman init"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, UnicodeDecodeError) and error.object.startswith(SQLITE):
+            raise InputError(
+                f"a problem must be a text file, got {path.name}, which is a study. Look at that with: journeyman "
+                f"study status {path}"
+            ) from None
         raise InputError(f"{path.name} must be UTF-8 text, but reading it failed: {error}. Save it again.") from error
     try:
         return TomlFile(path, text, tomllib.loads(text))

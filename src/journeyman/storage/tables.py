@@ -94,7 +94,10 @@ class Table:
         missing = [name for name in names if name not in self.columns]
         if missing:
             got = ", ".join(self.names) or "none"
-            hint = nearest(missing[0], self.names) or f"Add or rename: {', '.join(missing)}."
+            hint = (
+                nearest(missing[0], [name for name in self.names if name not in names])
+                or f"Add or rename: {', '.join(missing)}."
+            )
             if len(self.names) == 1 and self.separator is not None:
                 hint = "Is it separated by comma, semicolon or tab? Say which, or save it so."
             raise InputError(f"{what} must have the columns {', '.join(names)}, got {got} in {self.name}. {hint}")

@@ -329,6 +329,7 @@ MODELS: dict[str, Schema] = {
         out=text("Folder of the run"),
         spec=record(
             "What was run: settings of the learner, and",
+            ("candidates",),
             world=maybe(text("The world; null for a problem file")),
             world_options=OPTIONS,
             problem=maybe(text("The problem file; null for a world")),

@@ -45,6 +45,12 @@ SETTINGS: dict[str, Schema] = dict(
     costs=maybe(many(number("Its cost"), "By state: cost of asking; null: all alike")),
     step_cost=number("What each action of a trajectory after the first costs"),
     seed=whole("Of everything random"),
+    candidates=either(
+        "States that are rated when a question is chosen; left out: all, or in very large worlds the most visited",
+        whole("So many, at random"),
+        text('The most visited: "occupancy:1000"'),
+        many(whole("A state"), "These"),
+    ),
 )
 
 OVERVIEW: dict[str, Schema] = dict(
@@ -116,6 +122,7 @@ CERTIFICATE: dict[str, Schema] = dict(
     reasons=many(text("One"), "Why it does not hold, or not plainly"),
     advice=many(text("One"), "What would help"),
     assumptions=many(text("One"), "What all of it rests on"),
+    cautions=many(text("One"), "What it does not promise even where it holds: it is about a grid, not the real world"),
     criticism=maybe(ref("criticism", "Of the model; null where it was not checked")),
 )  # fmt: skip
 
@@ -142,7 +149,7 @@ SHARED: dict[str, Schema] = {
         annotator=text("Who did it"),
         timestamp=text("When (ISO)"),
     ),
-    "settings": record("How a learner asks, infers and stops.", **SETTINGS),
+    "settings": record("How a learner asks, infers and stops.", ("candidates",), **SETTINGS),
     "step": record(
         "A step of a learner: the start, an answer, or one taken back.",
         number=whole("Number of the event; -1 for the start"),

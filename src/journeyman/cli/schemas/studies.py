@@ -27,6 +27,7 @@ BELIEF = record(
     failure_chance=number("Estimated chance that the regret is epsilon or more"),
     upper_bound=number("Upper bound of that chance"),
     expected_regret=number("Posterior mean of the regret, measured as epsilon is"),
+    cautions=CERTIFICATE["cautions"],
     reward=maybe(
         record(
             "How well the reward is known; null if the goal is a policy",

@@ -62,6 +62,7 @@ def belief_record(study: "Study") -> dict[str, Any]:
         "failure_chance": certificate.p_hat,
         "upper_bound": certificate.upper_bound,
         "expected_regret": certificate.mean_regret,
+        "cautions": list(certificate.cautions),
         "reward": knowledge_record(study) if study.settings.goal == "reward" else None,
         "model": {
             "is_doubtful": bool(reasons),
@@ -115,6 +116,9 @@ def print_status(file: Path, record: dict[str, Any]) -> None:
             f"{belief['failure_chance']:.3g}, at most {belief['upper_bound']:.3g} (limit {belief['delta']:g}). "
             f"Expected regret {regret_words(belief['expected_regret'], epsilon)}."
         )
+        if status in ("holds", "doubtful"):
+            for caution in belief["cautions"]:
+                typer.echo(f"But {caution}.")
         if model["is_doubtful"]:
             typer.echo(f"The model is DOUBTFUL: {'; '.join(model['reasons'])}.")
             typer.echo(f"More about it, and what to try: journeyman study doubts {file}")

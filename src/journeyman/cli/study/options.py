@@ -108,6 +108,7 @@ def new(
     kind: opt.Kind = "state",
     length: Annotated[int | None, typer.Option(metavar="L", help="Most steps of a trajectory.")] = None,
     step_cost: opt.StepCost = 0.0,
+    candidates: opt.Candidates = None,
     goal: opt.Goal = "policy",
     seed: Annotated[int, typer.Option(help="Of the learner, and of the world.")] = 0,
     as_json: opt.AsJson = False,
@@ -124,13 +125,14 @@ def new(
     """
     from journeyman.study import Study
 
+    made = opt.chosen_world(world, problem, world_set, seed).problem
     chosen: dict[str, Any] = dict(
         acquisition=acquisition, acquisition_options=opt.parse_scoring_options(acquisition_set),
         inference=inference, inference_options=opt.parse_settings(inference_set),
         epsilon=epsilon, delta=delta, scope=scope, max_samples=max_samples, kind=kind, length=length,
-        step_cost=step_cost, goal=goal, seed=seed,
+        step_cost=step_cost, goal=goal, seed=seed, candidates=opt.parse_candidates(candidates, made),
     )  # fmt: skip
-    with Study.create(file, opt.chosen_world(world, problem, world_set, seed).problem, **chosen) as study:
-        record, made = {"file": str(file)} | study.overview().to_record(), study.problem
+    with Study.create(file, made, **chosen) as study:
+        record = {"file": str(file)} | study.overview().to_record()
     size = f"{made.mdp.num_states} states, {int(made.queryable.sum())} of them may be asked about"
     opt.say(as_json, record, f"Made {file}: {size}.\nNext: journeyman study ask {file}")

@@ -83,6 +83,8 @@ def clone(
     with opened_to_look(file) as study:
         try:
             chosen = changed_settings(study.settings, pairs)
+            if isinstance(chosen.get("candidates"), str | int):
+                chosen["candidates"] = opt.parse_candidates([str(chosen["candidates"])], study.problem)
             study.clone(to, problem=None if problem is None else load_problem(problem), **chosen)
         except InputError as error:
             advice = re.sub(r"--(length|kind) (\w+)", r"--set \1=\2", str(error))

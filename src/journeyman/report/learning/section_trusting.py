@@ -5,7 +5,7 @@ from importlib.metadata import version
 from typing import Any
 
 from journeyman.apprentice import Certificate
-from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence, number_sentences
+from journeyman.apprentice.certificate_text import caution_sentences, claim_sentence, headline, number_sentences
 from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.criticism.check import ALARM, number_words
 from journeyman.report.drawing.marks import describe_initial
@@ -86,7 +86,8 @@ def certificate_section(summary: LearningSummary) -> Markup:
 
 def certificate_markup(certificate: Certificate) -> Markup:
     """Return a certificate in the words that the command line uses too."""
-    parts = [element("strong", HEADLINES[certificate.status]), paragraph(claim_sentence(certificate))]
+    parts = [element("strong", headline(certificate)), paragraph(claim_sentence(certificate))]
+    parts += [paragraph(sentence) for sentence in caution_sentences(certificate)]
     parts.append(bullets(number_sentences(certificate)))
     for title, items in (
         ("Why", certificate.reasons),

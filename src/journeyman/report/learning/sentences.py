@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from journeyman.acquisition import ACQUISITIONS
-from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence
+from journeyman.apprentice.certificate_text import caution_sentences, claim_sentence, headline
 from journeyman.apprentice.epsilon import epsilon_words, regret_words
 from journeyman.demonstrations import Demonstration
 from journeyman.experts import Boltzmann
@@ -29,7 +29,7 @@ def verdict_sentences(summary: LearningSummary) -> tuple[str, ...]:
         if summary.is_finished:
             return "The reward is known well enough.", "Its intervals are narrow, or answers tell hardly anything more."
         return "The reward is not known well enough yet.", "More answers would still tell something about it."
-    sentences = [HEADLINES[certificate.status], claim_sentence(certificate)]
+    sentences = [headline(certificate), claim_sentence(certificate), *caution_sentences(certificate)]
     if summary.is_finished:
         sentences.append("A fresh, longer computation from the same answers has confirmed it: asking may stop.")
     elif certificate.status == "doubtful":

@@ -103,6 +103,11 @@ def from_trajectories(
 
 
 def _demonstration(item: Any, index: int, state_fn: StateFunction | None, mdp: FiniteMDP | None) -> Demonstration:
+    if not all(hasattr(item, name) for name in ("obs", "acts", "terminal")):
+        raise InputError(
+            f"a trajectory must have obs, acts and terminal, got {reprlib.repr(item)} at trajectory {index}. Give "
+            "imitation's Trajectory, or TrajectoryArrays."
+        )
     acts = np.asarray(item.acts)
     if acts.ndim != 1 or not acts.size or acts.dtype.kind not in "iu":
         raise InputError(
