@@ -4,10 +4,12 @@ import signal
 
 import numpy as np
 import pytest
+from inference.features import feature_grid
 
 from journeyman import ActiveLearner, Boltzmann, Demonstration, Normal, PerState, Problem, infer, solve_batch
 from journeyman.errors import InputError, JourneymanError
 from journeyman.experts.priors import LogNormal
+from journeyman.inference.target import _roughly_solved
 from journeyman.storage import spread
 from journeyman.storage.spread import is_spread, on_cluster
 from journeyman.worlds.gridworld import gridworld
@@ -19,6 +21,9 @@ RUNS = {
     "policywalk": {"sampler": "hmc", "num_chains": 3, "num_warmup": 20, "num_draws": 20},
     "valuewalk": {"num_chains": 2, "num_warmup": 20, "num_draws": 20},
 }
+
+
+LARGE = feature_grid(9, 3)  # solved by sweeps, many rewards at once
 
 
 def make_problem(expert=2.0):
@@ -42,6 +47,8 @@ def test_results_are_those_of_one_machine_though_a_worker_dies(cluster):
             there[method] = infer(problem, ANSWERS, method, seed=3, **options)
         beta_there = infer(unsure, ANSWERS, seed=3, num_particles=100)
         solved = solve_batch(problem.mdp, rewards)
+        points = np.random.default_rng(1).standard_normal((40, 3))
+        solved_there = _roughly_solved(LARGE, points, 1, None)
         twin = ActiveLearner(problem, inference_options={"num_particles": 100}, num_threads=1)
         twin.attach(ANSWERS)
         workers[0].send_signal(signal.SIGKILL)
@@ -54,6 +61,7 @@ def test_results_are_those_of_one_machine_though_a_worker_dies(cluster):
         assert there[method].diagnostics.num_gradients == posterior.diagnostics.num_gradients
     np.testing.assert_array_equal(again.theta, here["smc"].theta)
     np.testing.assert_array_equal(beta_there.theta, infer(unsure, ANSWERS, seed=3, num_particles=100).theta)
+    np.testing.assert_array_equal(solved_there, _roughly_solved(LARGE, points, 1, None))
     np.testing.assert_array_equal(solved.values, solve_batch(problem.mdp, rewards).values)
     np.testing.assert_array_equal(twin.posterior().theta, learner.posterior().theta)
 

@@ -23,6 +23,7 @@ from journeyman.inference.kernels import Data, Model, Work
 from journeyman.inference.likelihood import expert_values, is_soft
 from journeyman.mdp import solve_batch
 from journeyman.mdp.krylov import new_memory
+from journeyman.mdp.lanes import LANES
 from journeyman.mdp.ordering import band_order, first_entries, shared_rows_of
 from journeyman.mdp.solvers import backup, values_in_single
 from journeyman.problem import Problem
@@ -344,6 +345,10 @@ def _roughly_solved(problem: Problem, theta: FloatArray, num_threads: int | None
     """
     mdp, model = problem.mdp, problem.reward_model
     if mdp.discount * mdp.max_row_sum <= MANY_SWEEPS:
+        groups = np.pad(theta, ((0, -len(theta) % LANES), (0, 0)), mode="edge").reshape(-1, LANES, theta.shape[1])
+        found = spread(_solved_groups, problem, (groups,))
+        if found is not None:
+            return found[0].reshape(-1, mdp.num_states)[: len(theta)]
         return values_in_single(mdp, lambda at: model.reward(theta[at]), len(theta), num_threads=num_threads)
     values = np.empty((len(theta), mdp.num_states), dtype=np.float32)
     size = max(1, SOLVED_ENTRIES // model.offset.size)
@@ -353,6 +358,13 @@ def _roughly_solved(problem: Problem, theta: FloatArray, num_threads: int | None
         options: dict[str, Any] = {"method": "krylov", "tol": LARGE_TOLERANCE, "num_threads": num_threads}
         values[at] = solve_batch(mdp, model.reward(theta[at]), initial_values=near, **options).values
     return values
+
+
+def _solved_groups(problem: Problem, theta: FloatArray) -> tuple[AnyArray]:
+    """Return the values `[n, 32, S]` of whole groups of parameters `[n, 32, D]`, on a worker."""
+    flat = theta.reshape(-1, theta.shape[2])
+    values = values_in_single(problem.mdp, lambda at: problem.reward_model.reward(flat[at]), len(flat), num_threads=1)
+    return (values.reshape(len(theta), LANES, -1),)
 
 
 def refined(target: Any, positions: FloatArray, values: FloatArray, num_threads: int | None) -> FloatArray:
