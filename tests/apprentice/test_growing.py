@@ -89,6 +89,7 @@ def test_what_does_not_hold_is_seldom_said_to(chance, persistence):
     assert binom.sf(num_wrong - 1, len(rngs), 0.05) > 0.001
 
 
+@pytest.mark.slow
 def test_looks_without_spending_would_err_more_often():
     """The same runs with the plain bound at every look, at the edge: the reason why the error is spent over looks."""
     plain, spent, num_runs, num_looks = 0, 0, 120, 6

@@ -55,6 +55,7 @@ def mice(seed, rewards):
     return [d for i, r in enumerate(rewards) for d in mouse(f"mouse {i}", r, betas[i], 100 * seed + i)]
 
 
+@pytest.mark.slow
 def test_the_odd_mouse_is_named_and_the_others_are_not():
     data = mice(1, [(1.0, 0.2)] * 4 + [(0.0, 1.0)])
     found = compare_annotators(PROBLEM, data, num_particles=300, num_threads=1)

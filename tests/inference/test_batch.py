@@ -196,7 +196,7 @@ def test_no_data_at_all():
     assert found.log_evidence_error < 1e-9
 
 
-@pytest.mark.parametrize("path", ["prior", "mode"])
+@pytest.mark.parametrize("path", ["prior", pytest.param("mode", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("name", "options", "count"),
     [("jail", {}, 40), pytest.param("random-grid", {"size": 4}, 120, marks=pytest.mark.slow)],

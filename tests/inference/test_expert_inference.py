@@ -104,7 +104,14 @@ def test_enumerate_is_the_sum_over_a_grid(name):
     np.testing.assert_allclose(spread, std, rtol=0.03)  # the grid cuts the tails off at quantile 1 / 82
 
 
-@pytest.mark.parametrize(("method", "name"), list(itertools.product(("smc", "policywalk"), EXPERTS)))
+LONG = {("smc", "soft")}
+SAMPLED = [
+    pytest.param(*pair, marks=pytest.mark.slow if pair in LONG else ())
+    for pair in itertools.product(("smc", "policywalk"), EXPERTS)
+]
+
+
+@pytest.mark.parametrize(("method", "name"), SAMPLED)
 def test_samplers_agree_with_enumeration(method, name):
     problem = made_problem(EXPERTS[name])
     answers = answers_of(problem)

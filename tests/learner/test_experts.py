@@ -26,7 +26,9 @@ def small_world(expert):
     return replace(world, problem=replace(world.problem, expert=expert))
 
 
-@pytest.mark.parametrize("name", EXPERTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "soft" else ()) for name in EXPERTS]
+)
 def test_a_learner_asks_certifies_and_forecasts(name):
     world = small_world(EXPERTS[name])
     learner = ActiveLearner(world.problem, **OPTIONS)
