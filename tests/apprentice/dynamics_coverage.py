@@ -1,7 +1,9 @@
 """Certificates where the dynamics are estimated: how often is what they say not so?
 
-Run as a script, with the number of runs and perhaps the first seed, it prints the table of docs/dynamics.md:
+Run as a script, with the number of runs and perhaps the first seed, it prints the table of docs/dynamics.md; "tiny"
+before these says how often certificates of worlds whose dynamics and rewards are drawn from their priors are false:
     python tests/apprentice/dynamics_coverage.py 8
+    python tests/apprentice/dynamics_coverage.py tiny 160 1000
 """
 
 import sys
@@ -120,10 +122,18 @@ def lake_run(seed: int, num_steps: int, *, num_answers=80, epsilon=1.0, delta=0.
     return run_of(truth, dynamics, parameters, num_answers, epsilon, delta, seed, max_dynamics)
 
 
-if __name__ == "__main__":
+def print_tiny(count: int, first: int) -> None:
+    """Print what became of tiny worlds at delta 0.1."""
+    runs = [tiny_run(seed, max_dynamics=128, delta=0.1) for seed in range(first, first + count)]
+    held = [run for run in runs if run.status == "holds"]
+    false, expected = sum(run.regret >= 0.5 for run in held), sum(run.p_hat for run in held)
+    print(f"{len(runs)} runs: {len(held)} hold, {false} of them false, where they themselves expect {expected:.1f}")
+
+
+def print_lakes(count: int, first: int) -> None:
+    """Print what became of lakes, by the number of steps that their dynamics were estimated from."""
     found: dict[int, list[Run]] = {5000: [], 1000: [], 200: []}
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    for number in range(first, first + int(sys.argv[1])):
+    for number in range(first, first + count):
         for steps, runs in found.items():
             runs.append(lake_run(number, steps))
             print(steps, number, runs[-1], flush=True)
@@ -136,3 +146,9 @@ if __name__ == "__main__":
             f"{sum(run.regret >= 1.0 for run in in_mean)} of them false; "
             f"{np.mean([run.seconds for run in runs]):.1f} s each"
         )
+
+
+if __name__ == "__main__":
+    is_tiny = sys.argv[1] == "tiny"
+    numbers = [int(argument) for argument in sys.argv[1 + is_tiny :]]
+    (print_tiny if is_tiny else print_lakes)(numbers[0], numbers[1] if len(numbers) > 1 else 0)
