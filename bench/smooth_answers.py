@@ -31,7 +31,18 @@ from _measure import show
 import numpy as np
 from _tables import continue_table, read_table
 
-from journeyman import ActiveLearner, Normal, PerState, Problem, SimulatedExpert, evaluate_policy, kernel_rewards
+from journeyman import (
+    ActiveLearner,
+    Demonstration,
+    Normal,
+    PerState,
+    Problem,
+    SimulatedExpert,
+    certify,
+    evaluate_policy,
+    infer,
+    kernel_rewards,
+)
 from journeyman.learner import simulate
 from journeyman.rewards import kernel_covariance
 from journeyman.worlds.gridworld import gridworld
@@ -55,13 +66,36 @@ def instance(seed: int) -> tuple[Any, np.ndarray]:
     return mdp, vectors @ (np.sqrt(np.maximum(values, 0.0)) * normals)
 
 
+def problem_of(rule: str, mdp: Any) -> Problem:
+    """Return the problem with one of the two priors."""
+    if rule == "kernel":
+        return Problem(mdp, *kernel_rewards(mdp, length_scale=LENGTH_SCALE, std=STD), BETA)
+    return Problem(mdp, PerState(mdp), Normal(mdp.num_states, 0.0, STD), BETA)
+
+
+def compare_same(num_answers: int) -> None:
+    """Print what both priors make of the same answers at random cells of the first instance, 200 particles each."""
+    mdp, truth = instance(0)
+    expert = SimulatedExpert(mdp, truth, BETA, seed=0)
+    rng = np.random.default_rng(5)
+    asked = rng.choice(mdp.num_states, num_answers, replace=False)
+    answers = [Demonstration.annotation(int(s), int(rng.choice(5, p=expert.policy[s]))) for s in asked]
+    at_random = mdp.available / mdp.available.sum(axis=1, keepdims=True)
+    best = float(mdp.initial @ expert.values)
+    stake = best - float(mdp.initial @ evaluate_policy(mdp, at_random, truth))
+    for rule in LIMITS:
+        begin = time.process_time()
+        posterior = infer(problem_of(rule, mdp), answers, seed=0, num_threads=1, num_particles=200)
+        certificate = certify(posterior, epsilon=0.1 * stake, delta=DELTA)
+        regret = (best - float(mdp.initial @ evaluate_policy(mdp, certificate.policy, truth))) / stake
+        row = {"rule": rule, "answers": num_answers, "chance": certificate.p_hat, "regret": regret}
+        print(json.dumps(row | {"cpu_seconds": time.process_time() - begin}), flush=True)
+
+
 def run_cell(rule: str, seed: int, *, max_seconds: float = MAX_SECONDS) -> dict[str, Any]:
     """Let a learner ask until its certificate is confirmed, and say what that took and how good it is in truth."""
     mdp, truth = instance(seed)
-    if rule == "kernel":
-        problem = Problem(mdp, *kernel_rewards(mdp, length_scale=LENGTH_SCALE, std=STD), BETA)
-    else:
-        problem = Problem(mdp, PerState(mdp), Normal(mdp.num_states, 0.0, STD), BETA)
+    problem = problem_of(rule, mdp)
     expert = SimulatedExpert(mdp, truth, BETA, seed=seed)
     at_random = mdp.available / mdp.available.sum(axis=1, keepdims=True)
     best = float(mdp.initial @ expert.values)
@@ -103,7 +137,11 @@ def main() -> None:
     parser.add_argument("--rules", nargs="+", choices=tuple(LIMITS), default=list(LIMITS), help="which to run")
     parser.add_argument("--seeds", type=int, default=4, help="instances to run")
     parser.add_argument("--seconds", type=float, default=MAX_SECONDS, help="of processor time that a run may take")
+    parser.add_argument("--same", type=int, help="only compare the priors on so many answers at random cells")
     options = parser.parse_args()
+    if options.same:
+        compare_same(options.same)
+        return
     if options.run:
         cells = [(rule, seed) for seed in range(options.seeds) for rule in options.rules]
         settings = {
