@@ -17,6 +17,12 @@ from journeyman.rewards import PerState, Uniform, kernel_rewards
 from journeyman.worlds.gridworld import gridworld
 
 
+@pytest.fixture(autouse=True)
+def small_worlds(monkeypatch):
+    """Worlds of tests are smaller than those that surrogates are used for."""
+    monkeypatch.setattr(surrogate, "MIN_STATES", 64)
+
+
 def smooth(side=10, rank=12, beta=2.0):
     """Return a problem with a kernel prior, and answers of an expert whose reward is drawn from it."""
     mdp = gridworld(side, side, discount=0.9)
@@ -187,11 +193,14 @@ def test_thinning_makes_up_for_short_moves(fitted):
     np.testing.assert_allclose(moved.kept[1][:, -1], exact, atol=1e-4)
 
 
-def test_where_it_is_used():
+def test_where_it_is_used(monkeypatch):
     problem, _ = smooth()
     target = make_target(problem)
     assert surrogate.is_worth_it(problem, target, 400)
     assert not surrogate.is_worth_it(problem, target, 60)  # too few particles to fit it to
+    monkeypatch.setattr(surrogate, "MIN_STATES", 101)
+    assert not surrogate.is_worth_it(problem, target, 400)
+    monkeypatch.setattr(surrogate, "MIN_STATES", 64)
     single = Problem(problem.mdp, PerState(problem.mdp), Uniform(100), 2.0)
     assert not surrogate.is_worth_it(single, make_target(single), 1000)
     few = feature_grid(10, 4)

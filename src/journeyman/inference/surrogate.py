@@ -42,7 +42,7 @@ from journeyman.problem import Problem
 from journeyman.threads import one_thread
 from journeyman.types import AnyArray, FloatArray, IntArray
 
-MIN_STATES = 64  # below, gradients take microseconds
+MIN_STATES = 200  # below, gradients take so little time that their better draws are worth it
 MIN_PARAMETERS = 12  # below, independent proposals are quicker
 PARTICLES_PER_PARAMETER = 6  # at least: half of them determine the linear model
 STATES_PER_PARAMETER = 4  # at least: rewards of single states are many, and each matters at one place only
