@@ -1,0 +1,47 @@
+/** How far it is: how sure the learner is, how sure it should be, and how that came about. */
+
+import { h, refill, say } from "../dom.js";
+import { explainAgain, explained } from "../explain.js";
+import { counted, percent } from "../words.js";
+import { drawChart } from "./chart.js";
+
+export function progressPanel(store) {
+  const bar = h("div", { class: "meter", role: "meter", "aria-valuemin": "0", "aria-valuemax": "100", "aria-label": "How sure the learner is" }, h("span", { class: "meter-fill" }), h("span", { class: "meter-mark" }));
+  const sure = explained("?", "", "big number");
+  const words = h("p", { class: "lead" });
+  const chart = h("div");
+  const looked = h("p", { class: "hint", "aria-live": "off" });
+  const worker = h("p", { class: "worker hint" });
+  const element = h("section", { class: "card progress", "aria-labelledby": "progress-title" },
+    h("h3", { id: "progress-title" }, "How far it is"), h("div", { class: "sure" }, sure, words), bar, chart, looked, worker);
+
+  store.on(["belief", "numAnswers"], ({ belief, numAnswers }) => {
+    if (!belief?.is_ready) {
+      explainAgain(sure, "…", "The learner is still starting; the first numbers come soon.");
+      say(words, "The learner is getting ready.");
+      return;
+    }
+    const { explain = {} } = belief;
+    const isReward = belief.sure === null || belief.sure === undefined;
+    explainAgain(sure, isReward ? counted(numAnswers, "answer") : percent(belief.sure), explain.chance ?? belief.progress_words ?? "");
+    say(words, isReward ? belief.progress_words ?? "" : `sure that the apprentice loses less than ${belief.epsilon_words} · wanted ${percent(belief.wanted)}`);
+    bar.hidden = isReward;
+    bar.setAttribute("aria-valuenow", String(Math.round(100 * (belief.sure ?? 0))));
+    bar.setAttribute("aria-valuetext", belief.progress_words ?? "");
+    bar.style.setProperty("--sure", `${100 * (belief.sure ?? 0)}%`);
+    bar.style.setProperty("--wanted", `${100 * (belief.wanted ?? 1)}%`);
+    bar.classList.toggle("reached", belief.sure >= belief.wanted);
+    const points = belief.course.map((point) => ({ count: point.num_answers, chance: point.failure_chance, regret: point.expected_regret }));
+    const usual = `Chance that the apprentice loses ${belief.epsilon_words} or more, after each answer.`;
+    const look = (point) => say(looked, point ? `After ${counted(point.count, "answer")}: a chance of ${percent(point.chance)} to lose ${belief.epsilon_words} or more.` : usual);
+    if (!isReward) refill(chart, drawChart(points, belief.delta, look));
+    look(null);
+  });
+  store.on(["worker", "belief", "numAnswers"], ({ worker: state, belief, numAnswers }) => {
+    const behind = belief?.is_ready ? Math.max(0, numAnswers - belief.based_on) : 0;
+    const late = behind > 0 ? ` These numbers know all but the last ${counted(behind, "answer")}.` : "";
+    say(worker, `${state?.words ?? ""}${state?.words && !/[.…]$/.test(state.words) ? "." : ""}${late}`.trim());
+    worker.classList.toggle("busy", Boolean(state && state.state !== "idle"));
+  });
+  return element;
+}
