@@ -80,6 +80,7 @@ export class Ask {
 
   show({ question, phase, message, world }) {
     const isWaiting = !question;
+    Object.assign(this.element.dataset, { phase, question: question?.id ?? "" });
     this.waiting.hidden = !isWaiting;
     for (const part of [this.body, this.hint, this.why, this.count, this.again]) part.hidden = isWaiting;
     this.element.classList.toggle("correcting", phase === "correcting");

@@ -39,7 +39,7 @@ export class Session {
   }
 
   /** Show what comes next: a question, or why there is none. */
-  take(next) {
+  take(next, before = "") {
     if (!next) return;
     if (next.undoable !== undefined) this.undoable = next.undoable;
     if (!next.question) {
@@ -48,7 +48,7 @@ export class Session {
     }
     const isNew = next.question.id !== this.question?.id;
     this.store.set({ question: next.question, phase: "asking", message: "" });
-    if (isNew || next.question.kind === "trajectory") this.announce(next.question.text);
+    if (isNew || next.question.kind === "trajectory") this.announce(`${before} ${next.question.text}`.trim());
   }
 
   tell(text, tone = "calm") {
@@ -82,16 +82,25 @@ export class Session {
     this.stageFn().lean(action);
     await this.exchange("step", { question: before.id, number: before.steps.length, action }, async (reply) => {
       const { step } = reply;
-      this.tell(step.slipped ? `You chose ${label} and slipped: ${step.words}.` : `${step.words}.`, step.slipped ? "slip" : "calm");
+      const happened = this.happened(step, label);
+      this.tell(happened, step.slipped ? "slip" : "calm");
       if (reply.kept !== null) {
         this.undoable = reply.kept;
         const here = step.next_state ?? step.state;
         this.store.set({ question: { ...before, here, steps: [...before.steps, step], actions: [], is_over: true }, numAnswers: reply.num_answers });
-        this.announce(`${step.words}. The run is over, and kept.`);
+        this.announce(`${happened} The run is over, and kept.`);
         await after(READING);
       }
-      this.take(reply.next);
+      this.take(reply.next, step.slipped ? happened : "");
     });
+  }
+
+  /** Return what a step did, in words. */
+  happened({ state, next_state: next, slipped: isSlip }, label) {
+    const { states } = this.store.get("world");
+    if (next === null) return `${label}: that was the end.`;
+    if (isSlip) return `You chose ${label}, but slipped${next === state ? " and stayed where you are" : ` to ${states[next].words}`}.`;
+    return next === state ? `${label}: you are still here.` : `${label}, to ${states[next].words}.`;
   }
 
   /** Take back the last step of a run, or the last answer. */

@@ -26,7 +26,7 @@ export function drawChart(points, delta, pointFn) {
     area && s("path", { class: "chart-area", d: area }),
     s("path", { class: "chart-line", d: path || "M 0 0" }),
     s("line", { class: "chart-delta", x1: LEFT, x2: WIDTH - RIGHT, y1: y(delta), y2: y(delta) }),
-    s("text", { class: "chart-text strong", x: WIDTH - RIGHT - 4, y: y(delta) - 7, "text-anchor": "end" }, `wanted: at most ${percent(delta)}`),
+    s("text", { class: "chart-text strong", x: LEFT + 6, y: y(delta) - 7 }, `wanted: at most ${percent(delta)}`),
     known.length > 0 && dot);
   svg.addEventListener("pointermove", (event) => {
     const at = ((event.clientX - svg.getBoundingClientRect().left) / svg.getBoundingClientRect().width) * WIDTH;

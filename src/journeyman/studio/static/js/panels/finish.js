@@ -28,7 +28,7 @@ export function finishPanel(store, api, goOnFn) {
     const { headline, claim: words, upper_bound: upper, p_hat: estimate, delta } = certificate;
     say(title, headline ?? "The certificate holds.");
     say(claim, words ?? "");
-    explainAgain(bound, `Chance of too much regret: ${percent(estimate)}, surely at most ${percent(upper)} (wanted ${percent(delta)})`,
+    explainAgain(bound, `Chance of too much regret: ${percent(estimate)}, bounded by ${percent(upper)} (wanted: at most ${percent(delta)})`,
       "The estimate from all samples of the reward that agree with the answers, and an upper bound that allows for their number. The certificate holds because the bound, not only the estimate, is small enough.");
     refill(assumptions, (certificate.assumptions ?? []).map((text) => h("li", {}, text)));
     refill(sentences, [...(certificate.sentences ?? []), ...(certificate.advice ?? [])].map((text) => h("li", {}, text)));
