@@ -9,9 +9,9 @@ import { after } from "./dom.js";
 const WAITS = [250, 500, 1000, 2000]; // milliseconds before the next try
 
 export class Outbox {
-  /** `changed({ isLost, size })` is called whenever the server stops or starts to answer. */
-  constructor(api, changed) {
-    Object.assign(this, { api, changed, isLost: false });
+  /** `lost(isLost)` hears when the server stops or starts to answer, `refused(error)` what of an earlier page it refuses. */
+  constructor(api, { lost, refused }) {
+    Object.assign(this, { api, lost, refused, isLost: false });
     this.key = `journeyman-outbox:${api.study}:${api.annotator ?? ""}`;
     this.waiting = JSON.parse(sessionStorage.getItem(this.key) ?? "[]").map((item) => ({ ...item, settle: null }));
     this.running = null;
@@ -56,7 +56,7 @@ export class Outbox {
           await Promise.race([after(WAITS[Math.min(tries++, WAITS.length - 1)]), new Promise((resolve) => (this.wake = resolve))]);
         } else {
           this.done();
-          settle?.reject(error);
+          (settle?.reject ?? this.refused)(error);
         }
       }
     }
@@ -71,7 +71,7 @@ export class Outbox {
   say(isLost) {
     if (isLost === this.isLost) return;
     this.isLost = isLost;
-    this.changed({ isLost, size: this.waiting.length });
+    this.lost(isLost);
   }
 
   store() {

@@ -26,7 +26,7 @@ export function startWork(main, { study, api }) {
     said: null, draft: null, belief: null, certificate: null, worker: null, people: [], isOnline: true, isLost: false,
     numAnswers: study.num_answers, historyAge: 0, isFinishShown: false,
   });
-  const outbox = new Outbox(api, ({ isLost }) => store.set({ isLost }));
+  const outbox = new Outbox(api, { lost: (isLost) => store.set({ isLost }), refused: (error) => session.tell(error.message, "bad") });
   const announcer = document.getElementById("announcer");
   const session = new Session({ api, outbox, store, stageFn: () => ask.stage, announce: (text) => say(announcer, text) });
   const help = helpDialog(study);
@@ -52,19 +52,23 @@ export function startWork(main, { study, api }) {
   store.on(["isOnline", "isLost"], ({ isOnline, isLost }) => showConnection(store, isOnline, isLost));
   store.on(["people"], ({ people }) => showPeople(people, api.annotator));
 
-  const latest = { belief: -1, certificate: -1 };
-  /** Fetch the belief or the certificate, the newest only, however many events announce it. */
-  async function refresh(name, revision) {
-    if (revision !== undefined && revision <= latest[name]) return;
-    if (revision !== undefined) latest[name] = revision;
-    try {
-      const found = await api.get(name);
-      store.set({ [name]: found, ...(name === "belief" && store.get("phase") !== "saving" ? { numAnswers: found.num_answers } : {}) });
-      if (name === "certificate") certified(found);
-    } catch (error) {
-      latest[name] = -1;
-      if (error instanceof Refusal) session.tell(error.message, "bad");
-    }
+  const fetching = { belief: null, certificate: null };
+  /** Fetch the belief or the certificate: one request at a time, and once more if news came meanwhile. */
+  function refresh(name) {
+    if (fetching[name]) return void (fetching[name] = "stale");
+    fetching[name] = "current";
+    api.get(name)
+      .then((found) => {
+        store.set({ [name]: found });
+        if (name === "belief" && store.get("phase") !== "saving") store.set({ numAnswers: found.num_answers });
+        if (name === "certificate") certified(found);
+      })
+      .catch((error) => error instanceof Refusal && session.tell(error.message, "bad"))
+      .finally(() => {
+        const isStale = fetching[name] === "stale";
+        fetching[name] = null;
+        if (isStale) refresh(name);
+      });
   }
 
   let hasCelebrated = false;
@@ -77,11 +81,10 @@ export function startWork(main, { study, api }) {
   }
 
   const heard = {
-    hello({ belief_revision: belief, certificate_revision: certificate, worker, annotators, num_answers: count }) {
+    hello({ worker, annotators, num_answers: count }) {
       store.set({ worker, people: annotators ?? [], numAnswers: count, historyAge: store.get("historyAge") + 1 });
-      latest.belief = latest.certificate = -1; // a server that was started again counts from the beginning
-      refresh("belief", belief);
-      refresh("certificate", certificate);
+      refresh("belief");
+      refresh("certificate");
       outbox.hurry();
       if (!["saving", "correcting"].includes(store.get("phase"))) session.fetch();
     },
@@ -90,8 +93,8 @@ export function startWork(main, { study, api }) {
       store.set({ historyAge: store.get("historyAge") + 1 });
     },
     question: () => store.get("question") || session.fetch(),
-    belief: ({ revision }) => refresh("belief", revision),
-    certificate: ({ revision }) => refresh("certificate", revision),
+    belief: () => refresh("belief"),
+    certificate: () => refresh("certificate"),
     worker: (worker) => store.set({ worker }),
     people: ({ annotators }) => store.set({ people: annotators }),
     bye: () => {},

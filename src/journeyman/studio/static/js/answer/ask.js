@@ -5,7 +5,7 @@ import { makeStage } from "../drawing/stage.js";
 import { counted } from "../words.js";
 import { shownKeys } from "./keys.js";
 import { Legend } from "./legend.js";
-import { Pad } from "./pad.js";
+import { letGo, Pad } from "./pad.js";
 
 const WAITING = {
   loading: "One moment …",
@@ -42,7 +42,7 @@ export class Ask {
 
   makeTools(helpFn) {
     const tool = (name, label, key, act) => {
-      const button = h("button", { type: "button", class: "tool", onclick: act }, label, h("kbd", { "aria-hidden": "true" }, key));
+      const button = h("button", { type: "button", class: "tool", onclick: (event) => letGo(event) || act() }, label, h("kbd", { "aria-hidden": "true" }, key));
       this[`${name}Button`] = button;
       return button;
     };

@@ -27,7 +27,7 @@ export class Pad {
     const { action, label, keys, words } = option;
     let button = this.buttons.get(action);
     if (!button) {
-      button = h("button", { type: "button", class: "act", onclick: () => this.chooseFn(action) });
+      button = h("button", { type: "button", class: "act", onclick: (event) => letGo(event) || this.chooseFn(action) });
       this.buttons.set(action, button);
     }
     const [slot, glyph] = slotOf(option) ?? [null, null];
@@ -45,6 +45,11 @@ export class Pad {
     button.remove();
     this.buttons.delete(action);
   }
+}
+
+/** Take the focus off a button that a mouse or finger pressed: space then means what it means everywhere. */
+export function letGo(event) {
+  if (event.detail > 0) event.currentTarget.blur();
 }
 
 /** Return where an option stands in the cross and its glyph: by its arrow key, or in the middle if space means it. */

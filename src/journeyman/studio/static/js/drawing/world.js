@@ -21,7 +21,7 @@ export function worldOf({ drawing, states, grid, graph, actions, outcomes }, pic
       : {
           kind: states.kinds?.[state] ?? "",
           words: states.words[state],
-          label: graph?.names[place] ?? (isNumber(states.names[state], state) ? "" : states.names[state]),
+          label: graph?.names[place] ?? (isCell(states.names[state], state) ? "" : states.names[state]),
           isTerminal: states.terminal[state],
         };
   };
@@ -52,7 +52,8 @@ export function worldOf({ drawing, states, grid, graph, actions, outcomes }, pic
   return world;
 }
 
-const isNumber = (name, state) => name === String(state);
+/** Return whether a name says nothing that the place on a grid does not say: a number, or row and column. */
+const isCell = (name, state) => name === String(state) || /^r\d+c\d+$/.test(name);
 
 /** Return for each place the state there with the same memory as `state`, or any; maps show one state per place. */
 export function statesLike(world, state) {
