@@ -5,7 +5,7 @@ computed from these and kept only to save time.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -24,7 +24,15 @@ from journeyman.learner.ledger import PROPOSALS, Answer, Ledger, set_event
 from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
 from journeyman.learner.settings import CONFIRMATION_FACTOR, CRITICISM, FORECAST, MAX_SAMPLES, LearnerSettings
-from journeyman.learner.state import State, advance, compute_belief, replay, resumed, snapshot_of
+from journeyman.learner.state import (
+    State,
+    advance,
+    advance_together,
+    compute_belief,
+    replay,
+    resumed,
+    snapshot_of,
+)
 from journeyman.learner.stopping import (
     certificate_of,
     confirmation_of,
@@ -278,6 +286,11 @@ class ActiveLearner(LedgerView):
     def apply(self, event: Event) -> None:
         """Apply the next event, whoever made it."""
         self._apply(event, is_checked=False)
+
+    def apply_together(self, events: Sequence[Event]) -> None:
+        """Apply the next events with one update of the belief, where many came at once; see `advance_together`."""
+        with self._bar("Updating the belief"):
+            self._state = advance_together(self._state, events, self.num_threads)
 
     def _apply_checked(self, event: Event) -> None:
         self._apply(event, is_checked=True)
