@@ -29,14 +29,16 @@ class Server:
         """Start the server and wait until it can be asked; again: at the same address."""
         port = self.origin.rsplit(":", 1)[1] if self.origin else "0"
         command = [sys.executable, "-m", "journeyman", "studio", *arguments, "--port", port, "--no-browser"]
-        self.process = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=(self.folder / "server.log").open("a"),
-            text=True,
-            preexec_fn=_die_with_parent,
-        )
+        with (self.folder / "server.log").open("a") as log:
+            self.process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=os.environ | {"XDG_STATE_HOME": str(self.folder / "state")},
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                preexec_fn=_die_with_parent,
+            )
         self.origin, self.token = self._printed_address()
         return self
 

@@ -22,7 +22,7 @@ def studio(server):
     make_study(server.folder / "jail.study", WORLD.problem, epsilon=0.02)
     make_study(server.folder / "undo.study", WORLD.problem)
     make_study(server.folder / "runs.study", jail(0, slip=0.5).problem, kind="trajectory", length=4)
-    return server.start("jail.study")
+    return server.start()
 
 
 def best_key(person) -> str:
@@ -52,7 +52,7 @@ def test_a_whole_session_with_arrow_keys_ends_with_a_certificate(studio, person)
     with ada.page.expect_download() as download:
         finish.get_by_role("link", name="Policy").click()
     assert "state" in download.value.path().read_text()
-    with Study.open(studio.folder / "jail.study", is_read_only=True) as study:
+    with Study.open(studio.folder / "jail.study", read_only=True) as study:
         assert len(study.answers) == given
         assert {answer.annotator for answer in study.answers.values()} == {"ada"}
     finish.get_by_role("button", name="Go on answering").click()
@@ -100,7 +100,7 @@ def test_undo_skip_comment_and_correct(studio, person):
 
     gone, asked_there = ben.question, ben.place
     ben.answer("x")
-    with Study.open(studio.folder / "undo.study", is_read_only=True) as study:
+    with Study.open(studio.folder / "undo.study", read_only=True) as study:
         assert study.status_of(gone) == "abandoned"
         assert study.queries[gone].state == asked_there
         assert study.status_of(skipped) == "failed"
@@ -130,7 +130,7 @@ def test_a_run_moves_by_the_real_dynamics_and_shows_slips(studio, person):
         if slips:
             break
     assert slips > 0
-    with Study.open(studio.folder / "runs.study", is_read_only=True) as study:
+    with Study.open(studio.folder / "runs.study", read_only=True) as study:
         for answer in study.answers.values():
             _check_is_possible(study.problem.mdp, answer)
 

@@ -21,7 +21,7 @@ park,home,over
 @pytest.fixture(scope="module")
 def studio(server):
     make_study(server.folder / "jail.study", jail(0).problem)
-    return server.start("jail.study")
+    return server.start()
 
 
 def test_axe_finds_nothing_serious_in_light_and_dark(studio, person, axe):

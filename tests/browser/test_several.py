@@ -11,7 +11,7 @@ from journeyman.worlds import jail
 @pytest.fixture(scope="module")
 def studio(server):
     make_study(server.folder / "jail.study", jail(0).problem, epsilon=0.02)
-    return server.start("jail.study")
+    return server.start()
 
 
 def test_two_people_have_their_own_questions_and_see_each_other(studio, person):
@@ -26,7 +26,7 @@ def test_two_people_have_their_own_questions_and_see_each_other(studio, person):
     assert ben.question == open_for_ben  # and it changes nothing for who is still thinking
     ben.answer("ArrowUp")
     ada.expect_answers(3)
-    with Study.open(studio.folder / "jail.study", is_read_only=True) as study:
+    with Study.open(studio.folder / "jail.study", read_only=True) as study:
         names = [answer.annotator for answer in study.answers.values()]
     assert sorted(names) == ["ada", "ada", "ben"]
 
@@ -34,7 +34,7 @@ def test_two_people_have_their_own_questions_and_see_each_other(studio, person):
 def test_a_server_that_is_killed_loses_nothing_and_is_found_again(studio, person):
     cy = person().open(studio.address(study="jail", annotator="cy"))
     cy.answer("ArrowUp")
-    with Study.open(studio.folder / "jail.study", is_read_only=True) as study:
+    with Study.open(studio.folder / "jail.study", read_only=True) as study:
         before = len(study.answers)
     open_question = cy.question
 
@@ -44,12 +44,12 @@ def test_a_server_that_is_killed_loses_nothing_and_is_found_again(studio, person
     expect(cy.said).to_contain_text("left")  # but it shows at once
     expect(cy.page.locator("#connection")).to_contain_text("Your answer is kept here")
     cy.page.reload()  # and survives even this; the page itself comes from the server, so that waits
-    studio.start("jail.study")
+    studio.start()
     cy.page.goto(studio.address(study="jail", annotator="cy"))
 
     cy.wait_for_question(after=open_question)
     expect(cy.page.locator("#connection")).to_be_empty()
-    with Study.open(studio.folder / "jail.study", is_read_only=True) as study:
+    with Study.open(studio.folder / "jail.study", read_only=True) as study:
         assert len(study.answers) == before + 1
         assert study.answers[open_question].annotator == "cy"
     cy.answer("ArrowLeft")
@@ -61,8 +61,8 @@ def test_a_page_goes_on_by_itself_when_the_server_is_back(studio, person):
     studio.kill()
     dan.page.keyboard.press("ArrowDown")
     expect(dan.page.locator("#connection")).to_contain_text("Your answer is kept here")
-    studio.start("jail.study")
+    studio.start()
     dan.wait_for_question(after=question)
     expect(dan.page.locator("#connection")).to_be_empty()
-    with Study.open(studio.folder / "jail.study", is_read_only=True) as study:
+    with Study.open(studio.folder / "jail.study", read_only=True) as study:
         assert study.answers[question].annotator == "dan"
