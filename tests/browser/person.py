@@ -59,6 +59,7 @@ class Person:
         self.page.keyboard.press(key)
         self.wait_for_question(after=before)
 
-    def expect_answers(self, count: int) -> None:
-        """Wait until so many answers are listed as counting."""
-        expect(self.page.locator(".history li:not(.draft):not(.void)")).to_have_count(count, timeout=PATIENCE)
+    def expect_answers(self, count: int, by: str = "") -> None:
+        """Wait until so many answers are listed as counting, of one person or of all."""
+        counting = self.page.locator(".history li:not(.draft):not(.void)").filter(has_text=by)
+        expect(counting).to_have_count(count, timeout=PATIENCE)

@@ -65,7 +65,7 @@ def test_a_phone_shows_the_whole_question_and_large_buttons(studio, person):
     before = eve.question
     eve.page.locator(".stage .chip").first.tap()  # a neighbour on the drawing
     eve.wait_for_question(after=before)
-    eve.expect_answers(2)
+    eve.expect_answers(2, by="eve")
 
 
 def test_everything_works_with_the_keyboard_alone(studio, person):
@@ -89,7 +89,7 @@ def test_everything_works_with_the_keyboard_alone(studio, person):
     kim.page.keyboard.press("ArrowRight")
     kim.page.keyboard.press("ArrowRight")
     expect(kim.page.locator(".readout")).to_contain_text("reward")
-    kim.expect_answers(1)  # arrow keys on a map answer nothing
+    kim.expect_answers(1, by="kim")  # arrow keys on a map answer nothing
 
 
 def _tab_to(page, selector: str) -> None:
