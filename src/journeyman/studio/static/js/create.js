@@ -9,13 +9,14 @@ const EXAMPLES = {
   graph: "from,to\nhome,street\nstreet,park\nstreet,shop\npark,shop",
   toml: "",
 };
+const FIRST = "jail"; // the world to begin with
 const CREATING = 120000; // milliseconds: the first question is chosen meanwhile
 
 export function createForm({ worlds, limits }, openFn, isOpen) {
   const fields = {
     name: h("input", { id: "new-name", required: true, maxlength: "64", pattern: "[A-Za-z0-9._\\-]+", placeholder: "my-study", autocomplete: "off" }),
     source: h("select", { id: "new-source" }, h("option", { value: "world" }, "a world that comes along"), Object.entries(KINDS).map(([kind, words]) => h("option", { value: kind }, words))),
-    world: h("select", { id: "new-world" }, worlds.map(({ name, summary }) => h("option", { value: name }, summary ? `${name}: ${summary}` : name))),
+    world: h("select", { id: "new-world" }, worlds.map(({ name }) => h("option", { value: name, selected: name === FIRST }, name))),
     seed: h("input", { id: "new-seed", type: "number", min: "0", step: "1", value: "0" }),
     files: h("input", { id: "new-files", type: "file", multiple: true, accept: ".txt,.csv,.toml,.map" }),
     text: h("textarea", { id: "new-text", rows: "7", spellcheck: "false" }, EXAMPLES.map),
@@ -26,13 +27,14 @@ export function createForm({ worlds, limits }, openFn, isOpen) {
   };
   let tables = {};
   const field = (name, label, hint) => h("div", { class: "field" }, h("label", { for: fields[name].id }, label), fields[name], hint && h("small", {}, hint));
-  const ofWorld = h("div", { class: "fields" }, field("world", "World"), field("seed", "Number of the draw", "Another number, another reward and layout."));
+  const ofWorld = h("div", { class: "fields" }, field("world", "World", " "), field("seed", "Number of the draw", "Another number, another reward and layout."));
   const ofOwn = h("div", { class: "fields" }, field("files", "Files", `A problem file may come with its tables. At most ${limits.states} states.`), field("text", "Text"));
   const lengthField = field("length", "Steps at most");
   const error = h("p", { class: "error", role: "alert" });
   const make = h("button", { type: "submit", class: "primary" }, "Make the study");
 
   const adapt = () => {
+    say(ofWorld.querySelector("small"), worlds.find(({ name }) => name === fields.world.value)?.summary ?? "");
     const isWorld = fields.source.value === "world";
     [ofWorld.hidden, ofOwn.hidden, lengthField.hidden] = [!isWorld, isWorld, fields.answers.value !== "trajectory"];
   };
@@ -41,6 +43,7 @@ export function createForm({ worlds, limits }, openFn, isOpen) {
     adapt();
   });
   fields.answers.addEventListener("change", adapt);
+  fields.world.addEventListener("change", adapt);
   fields.files.addEventListener("change", async () => {
     const chosen = await readFiles(fields.files.files, limits.bytes).catch((problem) => say(error, problem.message));
     if (!chosen) return;

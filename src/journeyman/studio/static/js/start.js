@@ -1,9 +1,11 @@
 /** The first page: what this study is about, how far it is, and how to make another one. */
 
-import { h, refill, say } from "./dom.js";
 import { StudyApi } from "./api.js";
 import { createForm } from "./create.js";
-import { counted, percent } from "./words.js";
+import { after, h, refill, say } from "./dom.js";
+import { counted } from "./words.js";
+
+const AGAIN = 2000; // milliseconds until it is asked again how far it is
 
 /** `begin(study, annotator)` goes to the questions, `open(study)` to the first page of another study. */
 export function showStart(main, { overview, study, annotator, begin, open }) {
@@ -13,7 +15,7 @@ export function showStart(main, { overview, study, annotator, begin, open }) {
     others.length > 0 && h("section", { class: "card", "aria-labelledby": "others" },
       h("h2", { id: "others" }, study ? "Other studies" : "Studies"),
       h("ul", { class: "studies" }, others.map(({ name, num_answers: count, num_states: states }) =>
-        h("li", {}, h("button", { type: "button", onclick: () => open(name) }, name), h("span", { class: "hint" }, `${counted(states, "place")}, ${counted(count, "answer")}`))))),
+        h("li", {}, h("button", { type: "button", onclick: () => open(name) }, name), typeof states === "number" && h("span", { class: "hint" }, `${counted(states, "place")}, ${counted(count, "answer")}`))))),
     overview.can_create && createForm(overview, open, !study && others.length === 0)));
   main.querySelector("h1")?.setAttribute("tabindex", "-1");
   main.querySelector("h1")?.focus();
@@ -36,20 +38,22 @@ function questionWords({ kind, length }) {
   return kind === "trajectory" ? `“Start here. What would you do?” You go on step by step, for at most ${length} steps.` : "“You are here. What would you do?” One answer each.";
 }
 
-/** Say how far the certificate is, as soon as the server knows. */
+/** Say how far the certificate is, as soon as the server knows, for as long as the page is shown. */
 async function showDistance(study, words, bar) {
-  try {
-    const api = new StudyApi(study.name, null);
-    const [belief, certificate] = await Promise.all([api.get("belief"), api.get("certificate")]);
-    if (certificate.is_enough) return say(words, certificate.headline);
-    if (!belief.is_ready || belief.sure === null) return;
-    say(words, `${counted(belief.num_answers, "answer")} so far: ${belief.progress_words ?? `${percent(belief.sure)} sure, wanted ${percent(belief.wanted)}`}.`);
-    bar.hidden = false;
-    bar.style.setProperty("--sure", `${100 * belief.sure}%`);
-    bar.style.setProperty("--wanted", `${100 * belief.wanted}%`);
-  } catch {
-    // The page says how many answers there are; the rest comes with the questions.
-  }
+  const api = new StudyApi(study.name, null);
+  do {
+    const found = await Promise.all([api.get("belief"), api.get("certificate")]).catch(() => null);
+    if (found) describe(...found, words, bar);
+    await after(AGAIN);
+  } while (words.isConnected);
+}
+
+function describe(belief, certificate, words, bar) {
+  if (certificate.is_enough) say(words, certificate.headline);
+  else if (belief.is_ready) say(words, `${counted(belief.num_answers, "answer")} so far: ${belief.progress_words}.`);
+  bar.hidden = !belief.is_ready || belief.sure === null;
+  bar.style.setProperty("--sure", `${100 * belief.sure}%`);
+  bar.style.setProperty("--wanted", `${100 * belief.wanted}%`);
 }
 
 /** A field for the name, or a choice where the problem knows who answers; the address may have said it already. */

@@ -23,6 +23,13 @@ export function plain(value) {
   return String(Number(value.toFixed(size < 0.1 ? 3 : digits))).replace("-", "−");
 }
 
+/** "−78.8 ± 3.1": a mean with as many digits as its standard deviation says something about. */
+export function within(mean, sd) {
+  if (!(sd > 0)) return `${signed(mean)} ± ${plain(sd)}`;
+  const digits = Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(sd))));
+  return `${signed(Number(mean.toFixed(digits)))} ± ${plain(sd)}`;
+}
+
 export function counted(count, word, plural = `${word}s`) {
   return `${count} ${count === 1 ? word : plural}`;
 }

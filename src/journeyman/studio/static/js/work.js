@@ -30,7 +30,10 @@ export function startWork(main, { study, api }) {
   const announcer = document.getElementById("announcer");
   const session = new Session({ api, outbox, store, stageFn: () => ask.stage, announce: (text) => say(announcer, text) });
   const help = helpDialog(study);
-  const ask = new Ask(session, store, () => help.showModal());
+  const ask = new Ask(session, store);
+  const helpButton = document.getElementById("help");
+  helpButton.hidden = false;
+  helpButton.onclick = () => help.showModal();
   const finish = finishPanel(store, api, () => setFinish(false));
   const strip = h("p", { class: "holds-strip", hidden: true }, h("button", { type: "button", class: "quiet", onclick: () => setFinish(true) }, "✓ The certificate holds. Show it."));
   const left = h("div", { class: "left" }, strip, finish.element, ask.element);
@@ -122,6 +125,7 @@ export function startWork(main, { study, api }) {
       live.stop();
       clearInterval(polling);
       document.removeEventListener("keydown", pressed);
+      helpButton.hidden = true;
       showPeople([], null);
       say(document.getElementById("study-name"), "");
       say(document.getElementById("connection"), "");

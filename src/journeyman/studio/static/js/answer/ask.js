@@ -14,7 +14,7 @@ const WAITING = {
 };
 
 export class Ask {
-  constructor(session, store, helpFn) {
+  constructor(session, store) {
     Object.assign(this, { session, store });
     this.count = h("p", { class: "eyebrow" });
     this.title = h("h2", { id: "question", tabindex: "-1" });
@@ -24,7 +24,7 @@ export class Ask {
     this.pad = new Pad((action) => session.choose(action));
     this.said = h("p", { class: "said", role: "status" });
     this.hint = h("p", { class: "hint keys-hint" });
-    this.tools = this.makeTools(helpFn);
+    this.tools = this.makeTools();
     this.commenting = this.makeComment();
     this.waiting = h("div", { class: "waiting" }, h("span", { class: "spinner", "aria-hidden": "true" }), h("p", {}));
     this.body = h("div", { class: "ask-body" }, this.stageHolder, h("div", { class: "controls" }, this.pad.element, this.said, this.tools, this.commenting));
@@ -40,7 +40,7 @@ export class Ask {
     refill(this.stageHolder, this.stage.element, this.legend.element);
   }
 
-  makeTools(helpFn) {
+  makeTools() {
     const tool = (name, label, key, act) => {
       const button = h("button", { type: "button", class: "tool", onclick: (event) => letGo(event) || act() }, label, h("kbd", { "aria-hidden": "true" }, key));
       this[`${name}Button`] = button;
@@ -51,8 +51,7 @@ export class Ask {
       tool("skip", "Skip", "N", () => this.session.skip()),
       tool("cannot", "Cannot be answered", "X", () => this.session.cannot()),
       tool("end", "End here", "E", () => this.session.end()),
-      tool("comment", "Comment", "C", () => this.toggleComment()),
-      tool("help", "Help", "?", helpFn));
+      tool("comment", "Comment", "C", () => this.toggleComment()));
   }
 
   makeComment() {

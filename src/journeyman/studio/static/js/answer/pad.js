@@ -35,7 +35,7 @@ export class Pad {
     const key = shownKeys(keys)[0];
     const parts = isCross
       ? [h("span", { class: "glyph", "aria-hidden": "true" }, glyph), h("span", { class: "word" }, label)]
-      : [key && h("kbd", { "aria-hidden": "true" }, key), h("span", { class: "word" }, label), words && words !== label && h("small", {}, words)];
+      : [key && h("kbd", { "aria-hidden": "true" }, key), h("span", { class: "word" }, label === key ? `action ${label}` : label), words && words !== label && h("small", {}, words)];
     button.replaceChildren(...parts.filter(Boolean));
     button.title = words ? `${label}: ${words}` : label;
     return button;

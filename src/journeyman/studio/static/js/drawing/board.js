@@ -8,7 +8,7 @@
 import { s } from "../dom.js";
 
 export const UNIT = 100; // of the drawing, per cell
-const NODE = 0.3; // radius of a node, in cells
+const NODE = 0.27; // radius of a node, in cells
 
 /** Return a board: its `svg`, the `shapes` by place, layers of `marks` on the ground and of what comes `over` them. */
 export function makeBoard(world, part, { label, className }) {

@@ -11,7 +11,7 @@ import { arrow, centre, makeBoard, reach, round, shortened } from "./board.js";
 import { isInside, partAround } from "./world.js";
 
 const GLIDE = 170; // milliseconds of one move, as in the style sheet
-const MAX_INSIDE = 4; // letters of a name that fit into a node
+const MAX_INSIDE = 2; // letters of a name that fit into a node
 
 /** Return the stage of a world; `chooseFn(action)` is called when somebody clicks on a place. */
 export function makeStage(world, chooseFn) {
@@ -39,6 +39,7 @@ class Stage {
       shape.classList.toggle("reachable", this.options.some((option) => option.place === place));
       shape.classList.toggle("here", place === this.place);
     }
+    for (const [place, name] of this.names) this.keepClear(place, name);
     this.layer.replaceChildren(s("g", { class: "trail" }, trail.map((step) => this.step(step))), ...this.chips());
     this.glide(centre(this.world, this.place));
   }
@@ -49,7 +50,8 @@ class Stage {
     this.token = token(reach(this.world));
     this.layer = s("g");
     this.board.over.append(this.layer, this.token);
-    this.board.marks.append(s("g", { class: "names", "aria-hidden": "true" }, part.places.map((place) => this.name(place))));
+    this.names = new Map(part.places.map((place) => [place, this.name(place)]).filter(([, name]) => name));
+    this.board.marks.append(s("g", { class: "names", "aria-hidden": "true" }, [...this.names.values()]));
     const shape = { "--ratio": round(part.width / part.height), "--columns": round(part.width) };
     const note = `Shown: ${part.places.length} of ${this.world.places.length} places, around the question.`;
     this.element.replaceChildren(h("div", { class: "frame", vars: shape }, this.board.svg), part.isWhole ? "" : h("p", { class: "hint" }, note));
@@ -82,15 +84,28 @@ class Stage {
     this.layer.classList.remove("answered");
   }
 
+  /** Return the name of a place as it is written on a grid, or beside a node where no line is in its way. */
   name(place) {
     const { label, kind } = this.world.places[place];
     const { x, y } = centre(this.world, place);
     if (this.world.kind === "grid") {
       const word = label || (this.world.looks.get(kind) === "ground" ? "" : kind);
-      return word && s("text", { class: "kind", x: x - 39, y: y - 24 }, short(word, 9));
+      return word ? s("text", { class: "kind", x: x - 39, y: y - 24 }, short(word, 9)) : null;
     }
-    const isInside = label.length <= MAX_INSIDE;
-    return s("text", { class: isInside ? "node-name" : "node-label", x, y: isInside ? y : y + 52 }, short(label, 14));
+    if (label.length <= MAX_INSIDE) return s("text", { class: "node-name", x, y }, label);
+    const [dx, dy] = freeSide(this.world, place);
+    const rim = reach(this.world) + 10;
+    const at = { x: x + dx * rim, y: y + dy * (rim + 8), "text-anchor": ["end", "middle", "start"][dx + 1] };
+    return s("text", { class: "node-label", ...at }, short(label, 14));
+  }
+
+  /** Write the name of a cell at its foot while an arrow points down at its head. */
+  keepClear(place, name) {
+    if (this.world.kind !== "grid") return;
+    const { x, y } = this.world.places[place];
+    const here = this.world.places[this.place];
+    const isBelow = x === here.x && y === here.y + 1 && this.options.some((option) => option.place === place);
+    name.setAttribute("y", centre(this.world, place).y + (isBelow ? 38 : -24));
   }
 
   step({ state, next_state: next, intended, slipped: isSlip }) {
@@ -116,10 +131,10 @@ class Stage {
       const there = centre(this.world, place);
       const [dx, dy] = [there.x - here.x, there.y - here.y];
       const length = Math.hypot(dx, dy);
-      const share = (this.world.kind === "grid" ? 0.5 * length + 27 : Math.max(0.5 * length, length - reach(this.world) - 30)) / length;
+      const share = (this.world.kind === "grid" ? 0.5 * length + 24 : 0.5 * length) / length;
       const at = { x: round(here.x + share * dx), y: round(here.y + share * dy) };
-      const glyph = directionOf(keys) ? arrow(at, ...directionOf(keys), 28, "glyph") : s("text", { ...at, class: "glyph" }, shownKeys(keys)[0] ?? "");
-      return [s("g", { class: "chip", "data-place": place, "data-action": action }, s("circle", { cx: at.x, cy: at.y, r: 22 }), glyph)];
+      const glyph = directionOf(keys) ? arrow(at, ...directionOf(keys), 26, "glyph") : s("text", { ...at, class: "glyph" }, shownKeys(keys)[0] ?? "");
+      return [s("g", { class: "chip", "data-place": place, "data-action": action }, s("circle", { cx: at.x, cy: at.y, r: 20 }), glyph)];
     });
   }
 }
@@ -155,6 +170,16 @@ function token(size) {
   const eye = (x) => s("circle", { class: "eye", cx: x * radius, cy: -0.15 * radius, r: 0.15 * radius });
   return s("g", { class: "token", "aria-hidden": "true" },
     s("circle", { class: "halo", r: radius + 9 }), s("circle", { class: "body", r: radius }), eye(-0.32), eye(0.32));
+}
+
+const SIDES = [[0, 1], [0, -1], [1, 0], [-1, 0]]; // below, above, right, left
+
+/** Return the side of a node that is furthest from all lines that end there. */
+function freeSide(world, place) {
+  const from = world.places[place];
+  const others = world.links.filter(([one, other]) => one === place || other === place).map(([one, other]) => world.places[one === place ? other : one]);
+  const nearness = ([dx, dy]) => Math.max(-1, ...others.map(({ x, y }) => ((x - from.x) * dx + (y - from.y) * dy) / (Math.hypot(x - from.x, y - from.y) || 1)));
+  return SIDES.reduce((best, side) => (nearness(side) < nearness(best) - 0.05 ? side : best));
 }
 
 const short = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);

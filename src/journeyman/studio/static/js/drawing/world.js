@@ -114,11 +114,11 @@ function nodesAround(world, place) {
 }
 
 function bounds(world, places) {
-  const margin = world.kind === "grid" ? 0.5 : 0.75;
+  const [across, margin] = world.kind === "grid" ? [0.5, 0.5] : [0.9, 0.6];
   const xs = places.map((i) => world.places[i].x);
   const ys = places.map((i) => world.places[i].y);
-  const [x, y] = [Math.min(...xs) - margin, Math.min(...ys) - margin];
-  return { x, y, width: Math.max(...xs) + margin - x, height: Math.max(...ys) + margin - y };
+  const [x, y] = [Math.min(...xs) - across, Math.min(...ys) - margin];
+  return { x, y, width: Math.max(...xs) + across - x, height: Math.max(...ys) + margin - y };
 }
 
 const indices = (world) => world.places.map((_, i) => i);

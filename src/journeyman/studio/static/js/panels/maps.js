@@ -4,7 +4,7 @@ import { h, refill, say } from "../dom.js";
 import { neighbour, ValueMap } from "../drawing/map.js";
 import { statesLike } from "../drawing/world.js";
 import { explained } from "../explain.js";
-import { percent, plain, signed } from "../words.js";
+import { percent, plain, signed, within } from "../words.js";
 
 const KEYS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 const MAPS = [
@@ -62,7 +62,8 @@ function mapsView(world, readout) {
       states = statesLike(world, state);
       const around = world.placeOf[state];
       const at = (values) => states.map((one) => (one === null ? null : (values?.[one] ?? null)));
-      const [means, sds, scores, chances] = [at(belief.reward?.mean), at(belief.reward?.sd), at(belief.scores?.values), at(belief.policy?.chances)];
+      const rewards = states.map((one) => rewardAt(belief, one));
+      const [means, sds, scores, chances] = [rewards.map(([mean]) => mean), rewards.map(([, sd]) => sd), at(belief.scores?.values), at(belief.policy?.chances)];
       const chance = 1 / Math.max(2, world.actions.length); // of being right without knowing anything
       const [most, widest, best] = [largest(means), largest(sds), largest(scores)];
       maps.help.show(around, scores.map((value) => value === null ? null : Math.max(0, value) / best));
@@ -80,6 +81,19 @@ function mapsView(world, readout) {
     },
   };
 }
+
+/** Return mean and standard deviation of the reward in a state: of what the apprentice does, where actions differ. */
+function rewardAt({ reward, policy }, state) {
+  if (state === null || !reward) return [null, null];
+  const action = policy?.actions?.[state] ?? null;
+  const { by_action: table } = reward;
+  return table && action !== null ? [table.mean[state][action], table.sd[state][action]] : [reward.mean[state], reward.sd[state]];
+}
+
+const rewardWords = (belief, state) => {
+  const [mean, sd] = rewardAt(belief, state);
+  return mean === null ? "?" : within(mean, sd);
+};
 
 const largest = (values) => Math.max(1e-12, ...values.map((value) => Math.abs(value ?? 0)));
 
@@ -102,7 +116,7 @@ function placeWords(world, belief, state) {
   const parts = [];
   const score = belief.scores?.values?.[state];
   if (score !== null && score !== undefined) parts.push(`an answer here tells ${plain(score)} ${belief.scores.unit ?? ""}`.trim());
-  if (belief.reward) parts.push(`reward ${signed(belief.reward.mean[state])} ± ${plain(belief.reward.sd[state])}`);
+  if (belief.reward) parts.push(`reward ${rewardWords(belief, state)}`);
   const action = belief.policy?.actions?.[state];
   if (action !== null && action !== undefined) parts.push(`apprentice: ${world.actions[action].label}, best with ${percent(belief.policy.chances[state])}`);
   return `${world.states[state].words}: ${parts.join(" · ")}`;
@@ -123,7 +137,7 @@ function tableView(world) {
         return h("tr", {},
           h("th", { scope: "row" }, world.states[state].words),
           h("td", {}, belief.scores?.values[state] == null ? "–" : plain(belief.scores.values[state])),
-          h("td", {}, belief.reward ? `${signed(belief.reward.mean[state])} ± ${plain(belief.reward.sd[state])}` : "?"),
+          h("td", {}, rewardWords(belief, state)),
           h("td", {}, action === null || action === undefined ? "–" : `${world.actions[action].label} (${percent(belief.policy.chances[state])})`));
       }));
     },
