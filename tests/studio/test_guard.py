@@ -11,6 +11,15 @@ from journeyman.study import Study
 API = "/api/studies"
 
 
+@pytest.fixture(scope="module")
+def served(asked, tmp_path_factory):
+    """A study that is served for all of these tests: they change nothing."""
+    path = tmp_path_factory.mktemp("served") / "grid.study"
+    path.write_bytes(asked)
+    with running(Study.open(path), folder=path.parent) as found:
+        yield found
+
+
 @pytest.mark.parametrize(
     "path", ["/", "/static/main.js", API, "/api/openapi.json", f"{API}/grid", f"{API}/grid/events"]
 )
