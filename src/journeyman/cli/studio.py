@@ -78,7 +78,8 @@ def studio(
     if not is_loopback(host) and not allow_remote:
         raise InputError(
             f"the studio must be told to let other machines in, got --host {host} alone. Add --allow-remote if "
-            "everybody who reaches this machine and has the address may read and answer, unencrypted; or leave --host out."
+            "everybody who reaches this machine and has the address may read and answer, unencrypted; or leave --host "
+            "out."
         )
     if pictures is not None and not pictures.is_dir():
         raise InputError(f"--pictures must be a folder, got {str(pictures)!r}. Name one that exists.")

@@ -55,7 +55,8 @@ class Options:
     token: default a random one; hosts: names besides those of this machine itself by which it may be reached; folder:
     where studies lie and new ones are made, None: only the given study; can_create: whether new ones may be made;
     lists_folder: whether all studies of the folder may be opened; pictures: folder with pictures of states; is_limited:
-    whether requests are limited in number; num_threads: of each worker.
+    whether requests are limited in number; num_threads: of each worker; has_worker: whether anything is computed, else
+    only questions that were asked before are put to people.
     """
 
     token: str | None = None
@@ -66,6 +67,7 @@ class Options:
     pictures: Path | None = None
     is_limited: bool = True
     num_threads: int | None = None
+    has_worker: bool = True
 
 
 class Studio:
@@ -86,7 +88,7 @@ class Studio:
             self._add(study)
 
     def _add(self, study: Study) -> Session:
-        session = Session(study, num_threads=self.options.num_threads)
+        session = Session(study, num_threads=self.options.num_threads, has_worker=self.options.has_worker)
         pictures = describing.found_pictures(self.options.pictures, study.problem.mdp)
         self.pictures[session.name] = pictures
         self.problems[session.name] = describing.problem_record(study.problem, pictures)
@@ -290,6 +292,8 @@ def question_now(session: Session, person: str) -> dict[str, Any]:
         return record | {"question": shown, "state": "ready", "message": ""}
     if session.no_place_left:
         return record | {"state": "finished", "message": session.no_place_left}
+    if not session.has_worker:
+        return record | {"state": "finished", "message": "There are no more questions for now. Thank you!"}
     return record | {"message": "One moment: the next question is being chosen."}
 
 
@@ -564,7 +568,7 @@ def _looking(studio: Studio) -> APIRouter:
         elif name in MADE_BY_WORKER:
             if not session.link.is_ready:
                 return _failed(
-                    503, "The learner is still starting. Try again in a moment.", headers={"retry-after": "2"}
+                    503, "The learner is not ready yet. Try again in a moment.", headers={"retry-after": "2"}
                 )
             try:
                 content = await asyncio.wait_for(_stored(session.link.order(name)), FILE_SECONDS)

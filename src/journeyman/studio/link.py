@@ -17,7 +17,7 @@ from journeyman.threads import default_num_threads
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before it is started again
 LIVED_LONG = 60.0  # seconds after which a death is not counted with earlier ones
-PATIENCE_AT_END = 3.0  # seconds that it may take to hand over its snapshot
+PATIENCE_AT_END = 1.5  # seconds that it may take to hand over its snapshot
 
 
 class Listener(Protocol):

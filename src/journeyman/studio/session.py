@@ -12,9 +12,8 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,58 +37,52 @@ IDLE = 1.0  # seconds without an answer, after which a snapshot is written, and 
 BACK_AFTER = 3  # answers of a person after which a place that they skipped may be asked about again
 
 
-@dataclass
 class Ready:
-    """Questions that were prepared: chosen ones, and how much each place was worth."""
+    """Questions that were prepared: those that were chosen together, and how much each place was worth.
 
-    chosen: list[tuple[int, float, int | None]]
-    order: list[int]
-    values: list[float | None]
-    lengths: Sequence[int] | None
-    unit: str
-    median: float
-    warnings: tuple[str, ...]
-    based_on: int
-    seconds: float
-    num_given: Counter[int]  # by place, since they were prepared
+    Once the chosen ones are used up, places are taken by their worth, which is halved each time that one is given away:
+    a second answer at the same place tells less.
+    """
 
-    @classmethod
-    def of(cls, record: dict[str, Any], settings: Any) -> "Ready":
-        """Return what the worker sent."""
+    def __init__(self, record: dict[str, Any], waiting: Iterable[int] = ()) -> None:
         values = np.array([np.nan if value is None else value for value in record["values"]])
-        order = np.argsort(-np.where(np.isnan(values), -np.inf, values), kind="stable")
-        order = order[~np.isnan(values[order])]
-        lengths = record["all_lengths"] or None
-        chosen = list(zip(record["states"], record["gains"], record["lengths"], strict=True))
-        return cls(
-            chosen, order.tolist(), record["values"], lengths, record["unit"], float(np.nanmedian(values)),
-            tuple(record["warnings"]), record["based_on"], record["seconds"], Counter(),
-        )  # fmt: skip
+        self.is_open = ~np.isnan(values)
+        self.values, self.median = values, float(np.nanmedian(values))
+        self.chosen = list(zip(record["states"], record["gains"], record["lengths"], strict=True))
+        self.lengths: Sequence[int] | None = record["all_lengths"]
+        self.unit, self.warnings = str(record["unit"]), tuple(record["warnings"])
+        self.based_on, self.seconds = int(record["based_on"]), float(record["seconds"])
+        self._worth = np.where(self.is_open, values - np.nanmin(values), -1.0)
+        self._num_given = np.zeros(len(values), dtype=np.int64)
+        for state in waiting:
+            self._give(state)
 
-    def take(self, avoided: frozenset[int] | set[int], length: int | None) -> tuple[int, float, int | None] | None:
+    def _give(self, state: int) -> None:
+        self._num_given[state] += 1
+        self._worth[state] *= 0.5
+
+    def take(self, avoided: Iterable[int], length: int | None) -> tuple[int, float, int | None] | None:
         """Take the next question, not about one of some places: its state, what it is worth, and its length."""
+        refused = set(avoided)
         for i, (state, _, _) in enumerate(self.chosen):
-            if state not in avoided:
-                self.num_given[state] += 1
+            if state not in refused:
+                self._give(state)
                 return self.chosen.pop(i)
-        allowed = [state for state in self.order if state not in avoided]
-        if not allowed:
+        allowed = self.is_open.copy()
+        allowed[list(refused)] = False
+        if not allowed.any():
             return None
-        fewest = min(self.num_given[state] for state in allowed[: self._breadth(allowed)])
-        state = next(state for state in allowed if self.num_given[state] == fewest)
-        self.num_given[state] += 1
-        return state, float(self.values[state] or 0.0), length if self.lengths is None else self.lengths[state]
-
-    def _breadth(self, allowed: list[int]) -> int:
-        """Return how many places share the questions: those that are worth at least half of the best."""
-        best = self.values[allowed[0]] or 0.0
-        return max(1, sum((self.values[state] or 0.0) >= 0.5 * best for state in allowed))
+        best = np.flatnonzero(allowed & (self._worth >= self._worth[allowed].max()))
+        state = int(best[np.argmin(self._num_given[best])])
+        self._give(state)
+        return state, float(self.values[state]), length if self.lengths is None else self.lengths[state]
 
 
 class Session:
     """A study that people answer. `do` is for operations, everything else only looks."""
 
-    def __init__(self, study: Study, *, num_threads: int | None = None) -> None:
+    def __init__(self, study: Study, *, num_threads: int | None = None, has_worker: bool = True) -> None:
+        self.has_worker = has_worker
         self.study, self.problem, self.name = study, study.problem, study.path.stem
         self.desks = study.look(Desks.read)
         self.ledger: Ledger = study.ledger
@@ -119,7 +112,10 @@ class Session:
     def start(self) -> None:
         """Start writer and worker."""
         self._writer.start()
-        self.link.start()
+        if self.has_worker:
+            self.link.start()
+        else:
+            self.worker_state = {"state": "idle", "words": "Answers are collected; nothing is computed here."}
 
     def close(self) -> None:
         """Store what waits, let the worker hand over its snapshot, and close the study."""
@@ -326,7 +322,8 @@ class Session:
         if name == "questions":
             had = self.ready is not None
             self.no_place_left = content[1]
-            self.ready = None if content[0] is None else Ready.of(content[0], self.settings)
+            waiting = [self.ledger.queries[query].state for queries in self.desks.queries.values() for query in queries]
+            self.ready = None if content[0] is None else Ready(content[0], waiting)
             if not had or content[0] is None:
                 self.hub.tell("question", {})
         elif name == "belief":

@@ -5,6 +5,7 @@ answered, then chooses questions, then says what is known; certificates and repo
 thread of their own. It may be killed at any time.
 """
 
+import copy
 import json
 import os
 import queue
@@ -81,6 +82,7 @@ class Worker:
         self.events: list[Event] = []  # that came in and are not applied yet
         self.num_people = 1
         self.jobs: list[tuple[int, str]] = []
+        self.job: threading.Thread | None = None
         self.learner: ActiveLearner
         self.looked_at = self.told = self.chosen_at = self.criticised_at = -2  # numbers of events
         self.look: Ahead[None] | None = None
@@ -134,6 +136,7 @@ class Worker:
                 self._step()
             self._keep_snapshot()
             self.say("stopped")
+            os._exit(0)  # nobody waits for what threads still do
         except (BrokenPipeError, ConnectionResetError):
             os._exit(0)
         except JourneymanError as error:
@@ -151,9 +154,7 @@ class Worker:
             return
         if self.told != self.learner._state.last_change and self._tell():
             return
-        if self.jobs:
-            self._do_job(*self.jobs.pop(0))
-            return
+        self._begin_job()
         self._look()
         if self.num_unkept >= SNAPSHOT_EVERY:
             self._keep_snapshot()
@@ -276,12 +277,25 @@ class Worker:
 
         return look
 
-    def _do_job(self, job: int, name: str) -> None:
-        """Write a file that somebody wants, from a copy of the learner."""
-        try:
-            self.say("done", job, made_file(self.learner, self.name, name), "")
-        except JourneymanError as error:
-            self.say("done", job, None, str(error))
+    def _begin_job(self) -> None:
+        """Begin to make a file that somebody wants, in a thread and from a copy of the learner; one at a time."""
+        if not self.jobs or (self.job is not None and self.job.is_alive()):
+            return
+        number, name = self.jobs.pop(0)
+        frozen = copy.copy(self.learner)  # what it knows is never changed, only replaced
+        frozen._cache = dict(self.learner._cache)
+
+        def work() -> None:
+            try:
+                self.say("done", number, made_file(frozen, self.name, name), "")
+            except JourneymanError as error:
+                self.say("done", number, None, str(error))
+            except Exception as error:
+                self.say("done", number, None, f"this file could not be made: {type(error).__name__}.")
+                raise
+
+        self.job = threading.Thread(target=work, name="studio-job", daemon=True)
+        self.job.start()
 
 
 def belief_record(learner: ActiveLearner) -> dict[str, Any]:

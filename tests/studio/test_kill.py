@@ -1,0 +1,115 @@
+"""The real command in a process of its own, on the loopback network: killed at any time, nothing acknowledged is lost."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from studio.running import until
+
+from journeyman.study import Study
+
+
+class Command:
+    """`journeyman studio` on a file, at a port of its own."""
+
+    def __init__(self, folder, *arguments):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "journeyman", "studio", *arguments, "--no-browser"],
+            cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            env=os.environ | {"XDG_STATE_HOME": str(folder / "state")},
+        )  # fmt: skip
+        self.lines = []
+        for line in self.process.stdout:
+            self.lines.append(line.strip())
+            if found := re.match(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)$", line.strip()):
+                self.port, self.token = int(found[1]), found[2]
+                return
+        raise AssertionError("\n".join(self.lines))
+
+    def send(self, path, body=None):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"authorization": f"Bearer {self.token}", "content-type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return json.load(response)
+
+    def wait(self):
+        """Wait until it answers."""
+
+        def look():
+            try:
+                return self.send("/api/studies")
+            except (urllib.error.URLError, ConnectionError):
+                assert self.process.poll() is None
+                return None
+
+        until(look)
+        return self
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def worker_of(process):
+    """Return the process that computes, once there is one."""
+
+    def look():
+        found = subprocess.run(
+            ["ps", "-o", "pid=,args=", "--ppid", str(process.pid)], capture_output=True, text=True, check=False
+        ).stdout
+        return [int(line.split()[0]) for line in found.splitlines() if "spawn_main" in line]
+
+    return until(look)[0]
+
+
+def is_gone(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0] == "Z"  # dead, and nobody has looked
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at processes as Linux shows them")
+def test_killed_in_the_middle_and_started_again(grid):
+    """Same token, same port, same questions; every answer that was acknowledged is in the file, and no process stays."""
+    command = Command(grid.parent, grid.name, "--port", "0").wait()
+    try:
+        assert any("Continuing grid.study" in line for line in command.lines)
+        kept, question = [], command.send("/api/studies/grid/question?annotator=ada")["question"]
+        for action in range(5):
+            done = command.send(
+                "/api/studies/grid/answer?annotator=ada", {"question": question["id"], "action": action}
+            )
+            kept.append((done["kept"], action))
+            question = done["next"]["question"]
+        worker = worker_of(command.process)
+        with pytest.raises(AssertionError, match="one studio at a time"):
+            Command(grid.parent, grid.name, "--port", "0")
+    finally:
+        command.kill()
+    until(lambda: is_gone(worker), 20)
+    with Study.open(grid, read_only=True) as study:
+        assert [(key, answer.steps[0][1]) for key, answer in study.answers.items()] == kept
+    again = Command(grid.parent, grid.name, "--port", str(command.port)).wait()
+    try:
+        assert (again.token, again.port) == (command.token, command.port)
+        assert again.send("/api/studies/grid/question?annotator=ada")["question"] == question
+        begin = time.monotonic()
+        again.process.send_signal(signal.SIGTERM)
+        again.process.wait(30)
+        assert time.monotonic() - begin < 15.0
+    finally:
+        again.kill()
