@@ -1,10 +1,11 @@
-"""What the tests of the page share: one browser, and one server with the studies of a file's tests."""
+"""What the tests of the page share: one browser, and one server."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browser.server import Server
 
 from journeyman.problem import Problem
 from journeyman.study import Study
@@ -20,7 +21,9 @@ def browser():
 
     executable = shutil.which("chromium")
     if executable is None:
-        pytest.fail("The tests of the studio's page need Chromium, and there is none. Install it: apt-get install chromium")
+        pytest.fail(
+            "The tests of the studio's page need Chromium, and there is none. Install it: apt-get install chromium"
+        )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield browser
@@ -31,7 +34,9 @@ def browser():
 def axe() -> str:
     """Return axe-core, a program that finds what keeps people from using a page."""
     if not AXE.exists():
-        pytest.fail(f"The tests of the studio's page need axe-core at {AXE}. Get it: make {AXE.relative_to(AXE.parents[4])}")
+        pytest.fail(
+            f"The tests of the studio's page need axe-core at {AXE}. Get it: make {AXE.relative_to(AXE.parents[4])}"
+        )
     return AXE.read_text("utf-8")
 
 
@@ -61,20 +66,19 @@ def _is_complaint(message) -> bool:
     return message.type == "error" and "net::ERR" not in message.text and "Failed to load resource" not in message.text
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator:
-    """Return a server for the studies that `make_study` puts into its folder."""
-    from browser.server import Server
-
-    folder = tmp_path_factory.mktemp("studio")
-    server = Server(folder)
+@pytest.fixture(scope="session")
+def studio(tmp_path_factory) -> Iterator[Server]:
+    """Return a server for all studies of a folder; tests put theirs there with `make_study`."""
+    server = Server(tmp_path_factory.mktemp("studio")).start()
     yield server
     server.stop()
 
 
-def make_study(path: Path, problem: Problem, **settings) -> None:
+def make_study(studio: Server, name: str, problem: Problem, **settings) -> None:
     """Make a study whose sampler is quick."""
-    Study.create(path, problem, **QUICK | settings).close()
+    Study.create(studio.folder / f"{name}.study", problem, **QUICK | settings).close()
 
 
-Arrive = Callable[..., "object"]
+def read_study(studio: Server, name: str) -> Study:
+    """Open a study as it lies on the disk, to see what was kept; it has to be closed."""
+    return Study.open(studio.folder / f"{name}.study", read_only=True)

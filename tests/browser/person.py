@@ -3,6 +3,7 @@
 from playwright.sync_api import Locator, Page, expect
 
 PATIENCE = 30_000  # milliseconds: the sampler works in the background, on a machine that does other things too
+expect.set_options(timeout=PATIENCE)
 ARROWS = {(-1, 0): "ArrowUp", (1, 0): "ArrowDown", (0, -1): "ArrowLeft", (0, 1): "ArrowRight", (0, 0): "Space"}
 
 
@@ -16,7 +17,9 @@ class Person:
     def open(self, address: str) -> "Person":
         """Open the address and go to the questions."""
         self.page.goto(address)
-        self.page.get_by_role("button", name="Start").or_(self.page.get_by_role("button", name="Go on", exact=True)).click()
+        self.page.get_by_role("button", name="Start").or_(
+            self.page.get_by_role("button", name="Go on", exact=True)
+        ).click()
         self.wait_for_question()
         return self
 
@@ -62,4 +65,4 @@ class Person:
     def expect_answers(self, count: int, by: str = "") -> None:
         """Wait until so many answers are listed as counting, of one person or of all."""
         counting = self.page.locator(".history li:not(.draft):not(.void)").filter(has_text=by)
-        expect(counting).to_have_count(count, timeout=PATIENCE)
+        expect(counting).to_have_count(count)

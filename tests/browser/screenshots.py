@@ -146,8 +146,14 @@ def finish(camera: Photographer) -> None:
 
 
 PICTURES: dict[str, Callable[[Photographer], None]] = {
-    "studio": studio, "questions": questions, "slip": run, "graph": graph, "list": bare, "start": start, "finished": finish
-}  # fmt: skip
+    "studio": studio,
+    "questions": questions,
+    "slip": run,
+    "graph": graph,
+    "list": bare,
+    "start": start,
+    "finished": finish,
+}
 
 
 def _problems(folder: Path) -> Iterator[tuple[str, object, dict]]:

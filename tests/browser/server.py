@@ -5,9 +5,11 @@ import os
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -40,6 +42,7 @@ class Server:
                 preexec_fn=_die_with_parent,
             )
         self.origin, self.token = self._printed_address()
+        self._wait_until_open()
         return self
 
     def _printed_address(self) -> tuple[str, str]:
@@ -50,8 +53,16 @@ class Server:
                 printed += os.read(self.process.stdout.fileno(), 65536).decode()
                 if found := re.search(r"(http://[\d.]+:\d+)/\?(?:\S*&)?token=([\w-]+)", printed):
                     return found[1], found[2]
+        self.stop()
         log = (self.folder / "server.log").read_text()
         pytest.fail(f"The studio did not start.\n{printed}\n{log}")
+
+    def _wait_until_open(self) -> None:
+        host, port = self.origin.removeprefix("http://").split(":")
+        for _ in range(int(STARTING / 0.1)):
+            with suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+                return
+            time.sleep(0.1)
 
     def address(self, **query: str) -> str:
         """Return the address that somebody opens, with the token in it."""

@@ -3,12 +3,10 @@
 import re
 
 import numpy as np
-import pytest
-from browser.conftest import make_study
+from browser.conftest import make_study, read_study
 from browser.person import ARROWS
 from playwright.sync_api import expect
 
-from journeyman.study import Study
 from journeyman.worlds import jail
 
 WORLD = jail(0)
@@ -17,20 +15,13 @@ MOVES = [ARROWS[tuple(move)] for move in WORLD.problem.mdp.grid.moves.tolist()]
 MAX_ANSWERS = 40
 
 
-@pytest.fixture(scope="module")
-def studio(server):
-    make_study(server.folder / "jail.study", WORLD.problem, epsilon=0.02)
-    make_study(server.folder / "undo.study", WORLD.problem)
-    make_study(server.folder / "runs.study", jail(0, slip=0.5).problem, kind="trajectory", length=4)
-    return server.start()
-
-
 def best_key(person) -> str:
     """Return the arrow key of the expert's action at the place on the drawing."""
     return MOVES[BEST[person.place]]
 
 
 def test_a_whole_session_with_arrow_keys_ends_with_a_certificate(studio, person):
+    make_study(studio, "jail", WORLD.problem, epsilon=0.02)
     ada = person().open(studio.address(study="jail", annotator="ada"))
     assert "token" not in ada.page.url
     expect(ada.page.get_by_role("heading", level=2).first).to_contain_text("What would you do?")
@@ -52,7 +43,7 @@ def test_a_whole_session_with_arrow_keys_ends_with_a_certificate(studio, person)
     with ada.page.expect_download() as download:
         finish.get_by_role("link", name="Policy").click()
     assert "state" in download.value.path().read_text()
-    with Study.open(studio.folder / "jail.study", read_only=True) as study:
+    with read_study(studio, "jail") as study:
         assert len(study.answers) == given
         assert {answer.annotator for answer in study.answers.values()} == {"ada"}
     finish.get_by_role("button", name="Go on answering").click()
@@ -62,11 +53,13 @@ def test_a_whole_session_with_arrow_keys_ends_with_a_certificate(studio, person)
 def _wait_until_idle(ada):
     """Wait until the belief knows all answers, as a person who reads the numbers would."""
     ada.page.wait_for_function(
-        """() => document.querySelector(".finish:not([hidden])") || !document.querySelector(".worker").classList.contains("busy")"""
+        """() => document.querySelector(".finish:not([hidden])")
+                 || !document.querySelector(".worker").classList.contains("busy")"""
     )
 
 
 def test_undo_skip_comment_and_correct(studio, person):
+    make_study(studio, "undo", WORLD.problem)
     ben = person().open(studio.address(study="undo", annotator="ben"))
     first, place = ben.question, ben.place
     ben.answer("w")  # as good as an arrow key
@@ -100,7 +93,7 @@ def test_undo_skip_comment_and_correct(studio, person):
 
     gone, asked_there = ben.question, ben.place
     ben.answer("x")
-    with Study.open(studio.folder / "undo.study", read_only=True) as study:
+    with read_study(studio, "undo") as study:
         assert study.status_of(gone) == "abandoned"
         assert study.queries[gone].state == asked_there
         assert study.status_of(skipped) == "failed"
@@ -110,6 +103,7 @@ def test_undo_skip_comment_and_correct(studio, person):
 
 
 def test_a_run_moves_by_the_real_dynamics_and_shows_slips(studio, person):
+    make_study(studio, "runs", jail(0, slip=0.5).problem, kind="trajectory", length=4)
     ada = person().open(studio.address(study="runs", annotator="ada"))
     slips = 0
     for _ in range(6):
@@ -130,7 +124,7 @@ def test_a_run_moves_by_the_real_dynamics_and_shows_slips(studio, person):
         if slips:
             break
     assert slips > 0
-    with Study.open(studio.folder / "runs.study", read_only=True) as study:
+    with read_study(studio, "runs") as study:
         for answer in study.answers.values():
             _check_is_possible(study.problem.mdp, answer)
 

@@ -16,6 +16,8 @@ export function drawChart(points, delta, pointFn) {
   const every = Math.max(1, Math.ceil(last / 8));
   const counts = Array.from({ length: Math.floor(last / every) + 1 }, (_, i) => i * every);
   const dot = s("circle", { class: "chart-dot", r: 5.5, cx: x(known.at(-1)?.count ?? 0), cy: y(known.at(-1)?.chance ?? 1) });
+  const isRoomAtRight = (known.at(-1)?.count ?? 0) < 0.55 * last;
+  const beside = isRoomAtRight ? { x: WIDTH - RIGHT - 4, "text-anchor": "end" } : { x: LEFT + 6 };
   const svg = s("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": summary(known, delta) },
     s("rect", { class: "chart-goal", x: LEFT, y: y(delta), width: WIDTH - LEFT - RIGHT, height: y(0) - y(delta) }),
     [0, 0.5, 1].map((share) => [
@@ -26,7 +28,7 @@ export function drawChart(points, delta, pointFn) {
     area && s("path", { class: "chart-area", d: area }),
     s("path", { class: "chart-line", d: path || "M 0 0" }),
     s("line", { class: "chart-delta", x1: LEFT, x2: WIDTH - RIGHT, y1: y(delta), y2: y(delta) }),
-    s("text", { class: "chart-text strong", x: LEFT + 6, y: y(delta) - 7 }, `wanted: at most ${percent(delta)}`),
+    s("text", { class: "chart-text strong", ...beside, y: y(delta) - 7 }, `wanted: at most ${percent(delta)}`),
     known.length > 0 && dot);
   svg.addEventListener("pointermove", (event) => {
     const at = ((event.clientX - svg.getBoundingClientRect().left) / svg.getBoundingClientRect().width) * WIDTH;
