@@ -176,6 +176,15 @@ def test_comments(ada, ben):
     assert ada.post("comment", question=99, text="x").status_code == 404
 
 
+def test_comments_go_with_a_copy_of_the_study(ada, tmp_path):
+    question = ada.question()["id"]
+    ada.post("answer", question=question, action=2, comment="odd place")
+    with Study.open(ada.served.studio.sessions["grid"].study.path, read_only=True) as study:
+        study.clone(tmp_path / "copy.study", epsilon=0.5)
+    with running(Study.open(tmp_path / "copy.study")) as served:
+        assert Person(served, "copy", "ada").get(f"question/{question}").json()["comment"] == "odd place"
+
+
 def test_history_comes_in_pages(ada, ben):
     for person in (ada, ben, ada):
         person.post("answer", question=person.question()["id"], action=1)

@@ -1,4 +1,4 @@
-"""The real command in a process of its own, on the loopback network: killed at any time, nothing acknowledged is lost."""
+"""The real command in a process of its own, on the loopback network: killed, it loses nothing acknowledged."""
 
 import json
 import os
@@ -13,6 +13,8 @@ import urllib.request
 import pytest
 from studio.running import until
 
+from journeyman.errors import InputError
+from journeyman.studio.serving import TokenFile, address_of, bound_socket, is_loopback, names_of
 from journeyman.study import Study
 
 
@@ -31,6 +33,7 @@ class Command:
             if found := re.match(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)$", line.strip()):
                 self.port, self.token = int(found[1]), found[2]
                 return
+        self.kill()
         raise AssertionError("\n".join(self.lines))
 
     def send(self, path, body=None):
@@ -66,7 +69,7 @@ def worker_of(process):
 
     def look():
         found = subprocess.run(
-            ["ps", "-o", "pid=,args=", "--ppid", str(process.pid)], capture_output=True, text=True, check=False
+            ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(process.pid)], capture_output=True, text=True, check=False
         ).stdout
         return [int(line.split()[0]) for line in found.splitlines() if "spawn_main" in line]
 
@@ -84,7 +87,7 @@ def is_gone(pid):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at processes as Linux shows them")
 def test_killed_in_the_middle_and_started_again(grid):
-    """Same token, same port, same questions; every answer that was acknowledged is in the file, and no process stays."""
+    """Same token, port and questions; every answer that was acknowledged is in the file, and no process stays."""
     command = Command(grid.parent, grid.name, "--port", "0").wait()
     try:
         assert any("Continuing grid.study" in line for line in command.lines)
@@ -96,8 +99,6 @@ def test_killed_in_the_middle_and_started_again(grid):
             kept.append((done["kept"], action))
             question = done["next"]["question"]
         worker = worker_of(command.process)
-        with pytest.raises(AssertionError, match="one studio at a time"):
-            Command(grid.parent, grid.name, "--port", "0")
     finally:
         command.kill()
     until(lambda: is_gone(worker), 20)
@@ -113,3 +114,42 @@ def test_killed_in_the_middle_and_started_again(grid):
         assert time.monotonic() - begin < 15.0
     finally:
         again.kill()
+
+
+def test_a_token_is_kept_for_its_user_alone_and_a_study_is_served_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    first = TokenFile(tmp_path / "a.study")
+    with pytest.raises(InputError, match="served by one studio at a time"):
+        TokenFile(tmp_path / "a.study")
+    other = TokenFile(tmp_path / "b.study")
+    assert other.token != first.token
+    (folder,) = (tmp_path / "state").rglob("studio")
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (folder, *folder.iterdir()))
+    first.close()
+    again = TokenFile(tmp_path / "a.study")
+    assert again.token == first.token
+    again.close()
+    new = TokenFile(tmp_path / "a.study", is_new=True)
+    assert new.token != first.token
+    new.close()
+    other.close()
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/nowhere")
+    once = TokenFile(tmp_path / "a.study")
+    assert not once.is_kept and len(once.token) >= 32
+    once.close()
+
+
+def test_where_a_studio_listens():
+    assert is_loopback("127.0.0.1") and is_loopback("::1") and is_loopback("localhost")
+    assert not is_loopback("0.0.0.0") and not is_loopback("lab.example") and not is_loopback("192.168.1.5")
+    assert names_of("192.168.1.5") == ("192.168.1.5",)
+    first = bound_socket("127.0.0.1", None)
+    second = bound_socket("127.0.0.1", None)  # the next one that is free
+    assert first.getsockname()[1] != second.getsockname()[1]
+    with pytest.raises(InputError, match=r"Choose another with --port"):
+        first.listen()
+        bound_socket("127.0.0.1", first.getsockname()[1])
+    address = address_of(first, "127.0.0.1", "T", "ada l")
+    assert address == f"http://127.0.0.1:{first.getsockname()[1]}/?token=T&annotator=ada%20l"
+    first.close()
+    second.close()

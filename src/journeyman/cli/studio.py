@@ -91,33 +91,38 @@ def studio(
     }  # fmt: skip
     place = study_place(file, world, problem, seed)
     keeper = TokenFile(Path.cwd() if place is None else place, is_new=new_token)
-    study = None if place is None else opened(place, world, problem, world_set, seed, length, settings)
-    listening = bound_socket(host, port)
-    app = create_app(
-        study,
-        token=keeper.token,
-        hosts=(*names_of(host), *(known_as or ())),
-        folder=Path.cwd() if place is None else place.resolve().parent,
-        lists_folder=place is None,
-        pictures=pictures,
-        num_threads=threads,
-    )
-    address = address_of(listening, host, keeper.token, annotator)
-    if not is_loopback(host):
-        typer.echo("Other machines can open this page: whoever has the address can read and answer, unencrypted.")
-    if not keeper.is_kept:
-        typer.echo("The token could not be kept for next time: pages must be opened anew after a restart.")
-    typer.echo("Open this address in a browser (Ctrl-C stops; nothing that was acknowledged is lost):")
-    typer.echo(address)
-    sys.stdout.flush()
-    if not no_browser:
-        open_browser(address)
     try:
-        serve(app, listening)
+        study = None if place is None else opened(place, world, problem, world_set, seed, length, settings)
+        with bound_socket(host, port) as listening:
+            app = create_app(
+                study,
+                token=keeper.token,
+                hosts=(*names_of(host), *(known_as or ())),
+                folder=Path.cwd() if place is None else place.resolve().parent,
+                lists_folder=place is None,
+                pictures=pictures,
+                num_threads=threads,
+            )
+            address = address_of(listening, host, keeper.token, annotator)
+            say_where(address, is_remote=not is_loopback(host), is_kept=keeper.is_kept)
+            if not no_browser:
+                open_browser(address)
+            serve(app, listening)
     finally:
         keeper.close()
     if study is not None:
         typer.echo(f"Stopped. Go on: journeyman studio {study.path}")
+
+
+def say_where(address: str, *, is_remote: bool, is_kept: bool) -> None:
+    """Print the address to open, alone on a line, and what is to be known about it."""
+    if is_remote:
+        typer.echo("Other machines can open this page: whoever has the address can read and answer, unencrypted.")
+    if not is_kept:
+        typer.echo("The token could not be kept for next time: pages must be opened anew after a restart.")
+    typer.echo("Open this address in a browser (Ctrl-C stops; nothing that was acknowledged is lost):")
+    typer.echo(address)
+    sys.stdout.flush()
 
 
 def study_place(file: Path | None, world: str | None, problem: Path | None, seed: int) -> Path | None:

@@ -56,6 +56,7 @@ def bound_socket(host: str, port: int | None) -> socket.socket:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, number))
+            listening.listen(128)  # now, so that nobody else gets this port
             listening.set_inheritable(False)
             return listening
         except (OSError, OverflowError) as error:

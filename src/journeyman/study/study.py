@@ -246,8 +246,8 @@ class Study(LedgerView):
             check_same_states(self.problem, wanted)
             chosen = LearnerSettings.for_problem(wanted, **_without_defaults(self.problem, record) | settings)
             with explain_errors(self.path):
-                times = store.read_times(self._connection)
-            write_study(Path(path), wanted, chosen, cloned_events(self._log, times), self.identity)
+                times, comments = store.read_times(self._connection), store.read_comments(self._connection)
+            write_study(Path(path), wanted, chosen, cloned_events(self._log, times), self.identity, comments)
 
     def sheet(
         self, path: str | Path, k: int = 1, *, title: str | None = None, progress: bool | None = None
