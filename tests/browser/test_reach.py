@@ -86,3 +86,11 @@ def _tab_to(page, selector: str) -> None:
         if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
             return
     pytest.fail(f"Tab never reaches {selector}.")
+
+
+def test_without_its_token_the_page_says_what_is_missing(studio, person):
+    stranger = person()
+    response = stranger.page.goto(studio.origin)
+    assert response.headers["referrer-policy"] == "no-referrer"
+    expect(stranger.page.locator("main")).to_contain_text("token")
+    expect(stranger.page.locator("section.ask")).to_have_count(0)

@@ -17,6 +17,7 @@ import { progressPanel } from "./panels/progress.js";
 import { Store } from "./store.js";
 import { counted } from "./words.js";
 
+const OTHERS = 1000; // milliseconds until answers of others are listed, however many they are
 const PATIENCE = 1500; // milliseconds without a connection before anybody is told
 
 /** Show the questions of a study; `stop()` of what is returned ends it. */
@@ -83,6 +84,7 @@ export function startWork(main, { study, api }) {
     setFinish(true);
   }
 
+  let aging = null;
   const heard = {
     hello({ worker, annotators, num_answers: count }) {
       store.set({ worker, people: annotators ?? [], numAnswers: count, historyAge: store.get("historyAge") + 1 });
@@ -93,7 +95,10 @@ export function startWork(main, { study, api }) {
     },
     answers({ num_answers: count }) {
       store.set(store.get("phase") === "saving" ? {} : { numAnswers: count });
-      store.set({ historyAge: store.get("historyAge") + 1 });
+      aging ??= setTimeout(() => {
+        aging = null;
+        store.set({ historyAge: store.get("historyAge") + 1 });
+      }, OTHERS);
     },
     question: () => store.get("question") || session.fetch(),
     belief: () => refresh("belief"),
@@ -124,6 +129,7 @@ export function startWork(main, { study, api }) {
     stop() {
       live.stop();
       clearInterval(polling);
+      clearTimeout(aging);
       document.removeEventListener("keydown", pressed);
       helpButton.hidden = true;
       showPeople([], null);

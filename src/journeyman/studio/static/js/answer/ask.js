@@ -109,7 +109,10 @@ export class Ask {
     this.legend.show(question.here);
   }
 
+  /** Make ready for another question; a comment that was typed but not kept is kept with the one before. */
   newQuestion(question) {
+    const typed = this.field.value.trim();
+    if (!this.commenting.hidden && typed) this.session.comment(typed, this.shownId);
     this.shownId = question.id;
     this.field.value = question.comment ?? "";
     if (!this.commenting.hidden) this.toggleComment(false);

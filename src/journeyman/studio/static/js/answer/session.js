@@ -66,10 +66,11 @@ export class Session {
   async answer({ action, label }) {
     const { id, place } = this.question;
     this.store.set({ phase: "saving", draft: { question: id, place, answer: label } });
-    this.tell(`Kept: ${label}.`);
+    this.tell(`${label} …`);
     const shown = this.stageFn().confirm(action);
     await this.exchange("answer", { question: id, action }, async (reply) => {
       this.undoable = reply.kept;
+      this.tell(`Kept: ${label}.`);
       await shown;
       this.store.set({ numAnswers: reply.num_answers });
       this.take(reply.next);
@@ -166,16 +167,17 @@ export class Session {
     });
   }
 
-  async comment(text) {
-    const { question } = this;
-    if (!question) return;
-    await this.outbox
-      .send("comment", { question: question.id, text })
-      .then(() => {
-        this.tell(text ? "Your comment is kept." : "Your comment is removed.");
-        if (this.question?.id === question.id) this.store.set({ question: { ...this.question, comment: text } });
-      })
-      .catch((error) => this.tell(error.message, "bad"));
+  /** Keep a comment on a question, by default the one that is open. */
+  async comment(text, id = this.question?.id) {
+    if (id === undefined) return;
+    try {
+      await this.outbox.send("comment", { question: id, text });
+      this.tell(text ? "Your comment is kept." : "Your comment is removed.");
+      if (this.question?.id === id) this.store.set({ question: { ...this.question, comment: text } });
+    } catch (error) {
+      this.tell(error.message, "bad");
+    }
+    this.store.set({ historyAge: this.store.get("historyAge") + 1 });
   }
 
   /** Let an earlier answer be corrected on the drawing; a run is walked again instead. */

@@ -11,6 +11,7 @@ import { arrow, centre, makeBoard, reach, round, shortened } from "./board.js";
 import { isInside, partAround } from "./world.js";
 
 const GLIDE = 170; // milliseconds of one move, as in the style sheet
+const MAX_NAMED = 13; // cells in a row that have room for the names of their kinds
 const MAX_INSIDE = 2; // letters of a name that fit into a node
 
 /** Return the stage of a world; `chooseFn(action)` is called when somebody clicks on a place. */
@@ -90,7 +91,7 @@ class Stage {
     const { x, y } = centre(this.world, place);
     if (this.world.kind === "grid") {
       const word = label || (this.world.looks.get(kind) === "ground" ? "" : kind);
-      return word ? s("text", { class: "kind", x: x - 39, y: y - 24 }, short(word, 9)) : null;
+      return word && this.board.part.width <= MAX_NAMED ? s("text", { class: "kind", x: x - 39, y: y - 24 }, short(word, 9)) : null;
     }
     if (label.length <= MAX_INSIDE) return s("text", { class: "node-name", x, y }, label);
     const [dx, dy] = freeSide(this.world, place);

@@ -7,7 +7,7 @@
 
 import { looksOf } from "./kinds.js";
 
-const MAX_SIDE = 24; // cells in a row or column that can still be read and clicked
+const MAX_SIDE = 16; // cells in a row or column that can still be read and clicked
 const MAX_NODES = 260;
 
 /** Return the world of a study, from what the server says about its problem; `pictureFn(state)` is where a picture is. */
@@ -69,8 +69,7 @@ export function statesLike(world, state) {
 export function partAround(world, place) {
   const places = world.kind === "grid" ? cellsAround(world, place) : nodesAround(world, place);
   const isWhole = places.length === world.places.length;
-  const whole = { x: 0, y: 0, width: world.width, height: world.height };
-  return { places, isWhole, around: place, ...(world.kind === "grid" && isWhole ? whole : bounds(world, places)) };
+  return { places, isWhole, around: place, ...bounds(world, places, isWhole) };
 }
 
 /** Return whether a place lies well inside of a part, so that the part need not move. */
@@ -113,8 +112,10 @@ function nodesAround(world, place) {
   return [...found].sort((one, other) => one - other);
 }
 
-function bounds(world, places) {
-  const [across, margin] = world.kind === "grid" ? [0.5, 0.5] : [0.9, 0.6];
+function bounds(world, places, isWhole) {
+  const hasWalls = isWhole && world.places.length < world.width * world.height;
+  const rim = hasWalls ? 0.65 : 0.5; // of cells: a little of the walls around them is enough
+  const [across, margin] = world.kind === "grid" ? [rim, rim] : [0.9, 0.6];
   const xs = places.map((i) => world.places[i].x);
   const ys = places.map((i) => world.places[i].y);
   const [x, y] = [Math.min(...xs) - across, Math.min(...ys) - margin];
