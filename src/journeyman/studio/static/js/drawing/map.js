@@ -9,7 +9,7 @@ import { h, s } from "../dom.js";
 import { arrow, centre, frame, makeBoard } from "./board.js";
 import { partAround } from "./world.js";
 
-const [MIDDLE, STRONG] = [0.5, 0.68]; // shares from which on ink changes, on dark and on light pages
+const STRONG = 0.68; // share from which on the other ink can be read better, on light and dark pages
 
 export class ValueMap {
   /** `pointFn(place)` is called when somebody looks at a place, with null when they stop. */
@@ -43,7 +43,7 @@ export class ValueMap {
     if (!glyph) return [];
     const at = centre(this.world, place);
     const size = this.world.kind === "grid" ? 56 : 40;
-    const ink = ["glyph", "glyph on-middle", "glyph on-strong"][Number(share > MIDDLE) + Number(share > STRONG)];
+    const ink = share > STRONG ? "glyph on-strong" : "glyph";
     if (glyph.text) return [s("text", { class: ink, ...at }, glyph.text)];
     if (!glyph.dx && !glyph.dy) return [s("circle", { class: ink, cx: at.x, cy: at.y, r: 0.16 * size })];
     return [arrow(at, glyph.dx, glyph.dy, size, ink)];
