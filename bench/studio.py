@@ -212,8 +212,8 @@ def main() -> None:
         f"{options.people} annotators for {options.seconds:g} s, thinking {options.think:g} s each",
         ("seconds", "p50", "p95", "p99"),
         [(name, *(f"{number:.3f}" for number in numbers)) for name, *numbers in rows],
-        f"{len(results)} answers, {len(results) / options.seconds:.0f} a second; without thinking {burst[0]:.0f} a second. "
-        f"Lost: {lost} of {len(acknowledged)} after the server was killed.",
+        f"{len(results)} answers, {len(results) / options.seconds:.0f} a second; without thinking {burst[0]:.0f} a "
+        f"second. Lost: {lost} of {len(acknowledged)} after the server was killed.",
     )
     ratio = phases["busy"]["p95"] / phases["idle"]["p95"]
     console.print(f"Answering while the sampler is busy takes {ratio:.2f} times as long (95 % quantile).")

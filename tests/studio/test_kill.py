@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 from studio.running import until
@@ -85,6 +86,24 @@ def is_gone(pid):
         return file.read().rpartition(")")[2].split()[0] == "Z"  # dead, and nobody has looked
 
 
+def try_the_client_of_the_docs(command):
+    """Run the client that docs/studio-api.md shows as it stands there."""
+    page = (Path(__file__).parents[2] / "docs" / "studio-api.md").read_text("utf-8")
+    (client,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    address = f"http://127.0.0.1:{command.port}/?token={command.token}"
+    done = subprocess.run(
+        [sys.executable, "-c", client],
+        env=os.environ | {"STUDIO": address},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("kept ") == 3
+    people = {one["name"]: one["num_answers"] for one in command.send("/api/studies/grid/status")["annotators"]}
+    assert people == {"ada": 5, "robot": 3}
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at processes as Linux shows them")
 def test_killed_in_the_middle_and_started_again(grid):
     """Same token, port and questions; every answer that was acknowledged is in the file, and no process stays."""
@@ -108,6 +127,7 @@ def test_killed_in_the_middle_and_started_again(grid):
     try:
         assert (again.token, again.port) == (command.token, command.port)
         assert again.send("/api/studies/grid/question?annotator=ada")["question"] == question
+        try_the_client_of_the_docs(again)
         begin = time.monotonic()
         again.process.send_signal(signal.SIGTERM)
         again.process.wait(30)

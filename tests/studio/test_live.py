@@ -3,6 +3,8 @@
 import asyncio
 import json
 
+from studio.running import TOKEN, until
+
 from journeyman.studio.live import Hub
 
 
@@ -76,3 +78,37 @@ def test_of_many_changes_at_once_the_first_and_the_last_are_told():
         assert hub._number == 2
 
     listening(work)
+
+
+def test_the_stream_of_a_study(ada):
+    """A page is greeted, hears of an answer, and is forgotten when it goes."""
+    served, session = ada.served, ada.served.studio.sessions["grid"]
+    sent, is_gone = [], asyncio.Event()
+
+    async def receive():
+        await is_gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    path = "/api/studies/grid/events"
+    headers = [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {TOKEN}".encode())]
+    scope = {
+        "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b"annotator=ada",
+        "headers": headers, "scheme": "http", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8765),
+        "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "root_path": "",
+    }  # fmt: skip
+    streaming = asyncio.run_coroutine_threadsafe(served.app(scope, receive, send), served.loop)
+
+    def text():
+        return b"".join(message.get("body", b"") for message in sent).decode()
+
+    until(lambda: "event: hello" in text())
+    assert dict(sent[0]["headers"])[b"content-type"].startswith(b"text/event-stream")
+    assert ada.get("status").json()["annotators"][0]["is_here"] is True
+    ada.post("answer", question=ada.question()["id"], action=1)
+    until(lambda: "event: answers" in text())
+    served.loop.call_soon_threadsafe(is_gone.set)
+    streaming.result(10)
+    assert not session.hub.people

@@ -1,5 +1,7 @@
 """The OpenAPI schema is true: whatever it allows, and much that it does not, gets an answer that it describes."""
 
+from pathlib import Path
+
 import pytest
 import requests
 import schemathesis
@@ -89,3 +91,19 @@ def test_no_upload_breaks_the_server(schema):
     (operation,) = [found for result in schema.get_all_operations() if (found := result.ok()).label == UPLOAD]
     for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
         try_operation(schema.served, operation, mode, 10)
+
+
+def test_every_route_is_documented(schema):
+    page = (Path(__file__).parents[2] / "docs" / "studio-api.md").read_text("utf-8")
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        short = operation.path.removeprefix("/api/studies/{study}") or "without more"
+        route = f"{operation.method.upper()} {short}"
+        assert f"`{route}`" in page or (short == "without more" and "`GET` without more" in page), route
+
+
+def test_every_field_and_route_has_words(schema):
+    for path, operations in schema.raw_schema["paths"].items():
+        for method, operation in operations.items():
+            assert operation["description"].endswith("."), (method, path)
+            assert "401" in operation["responses"], (method, path)

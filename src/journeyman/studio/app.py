@@ -14,7 +14,7 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -37,7 +37,6 @@ from journeyman.studio.schemas import failures
 from journeyman.studio.security import Guard, error_record
 from journeyman.studio.session import Session
 from journeyman.study import Study
-from journeyman.worlds import WORLDS
 
 log = logging.getLogger("journeyman.studio")
 ENDING = ".study"
@@ -312,7 +311,7 @@ def _studies(studio: Studio) -> APIRouter:
             counts = (None, None) if session is None else (len(session.ledger.answers), session.problem.mdp.num_states)
             is_open = session is not None
             listed.append({"name": name, "is_open": is_open, "num_answers": counts[0], "num_states": counts[1]})
-        worlds = [{"name": name, "summary": making.WORLD_WORDS.get(name, "")} for name in WORLDS.builtin]
+        worlds = [{"name": name, "summary": words} for name, words in making.world_words().items()]
         limits = {"states": making.MAX_STATES, "edges": making.MAX_EDGES, "bytes": making.MAX_BYTES}
         can_create = studio.options.folder is not None and studio.options.can_create
         found = {"studies": listed, "default": studio.default, "can_create": can_create, "worlds": worlds}
@@ -551,9 +550,17 @@ def _looking(studio: Studio) -> APIRouter:
         session, person = await _person(studio, study, annotator)
         if session.hub.is_full:
             return _failed(503, "Too many pages listen. Close some of them.", headers={"retry-after": "10"})
-        stream = session.hub.listen(person, last_event_id)
+
+        async def stream() -> AsyncIterator[str]:
+            try:
+                async with aclosing(session.hub.listen(person, last_event_id)) as texts:
+                    async for text in texts:
+                        yield text
+            finally:
+                session.hub.tell("people", {"annotators": session.people()})
+
         session.hub.tell("people", {"annotators": session.people()})
-        return StreamingResponse(stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+        return StreamingResponse(stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
     @router.get(
         "/download/{name}",

@@ -22,8 +22,9 @@ from journeyman.wording import counted
 
 MOST_OUTCOMES = 40_000  # rows of transitions that a page gets
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
+NEARLY_ACROSS = 0.3  # cosine of the angle between an arrow and a neighbour that it still means
 LETTERS = {"ArrowUp": "w", "ArrowDown": "s", "ArrowLeft": "a", "ArrowRight": "d"}
-OTHER_KEYS = "bcfgijklmnoprtvyz"  # of actions after the first ten
+OTHER_KEYS = "bfgijklmoprtvy"  # of actions after the first ten; not those that a page uses for other things
 PICTURES = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
@@ -142,24 +143,22 @@ def action_records(mdp: FiniteMDP, state: int) -> list[dict[str, Any]]:
 
 
 def _add_directions(mdp: FiniteMDP, state: int, found: list[dict[str, Any]]) -> None:
-    """Let arrow keys mean the neighbours that lie in their direction in the drawing of a graph."""
+    """Let arrow keys mean the neighbours that lie in their direction in the drawing of a graph, each at most one."""
     world, places = innermost(mdp), places_in(mdp)
     layout = layout_of(world)
-    here = layout.places[places[state]]
-    best: dict[str, tuple[float, dict[str, Any]]] = {}
-    for record in found:
+    fits = []
+    for i, record in enumerate(found):
         if record["leads_to"] is None or places[record["leads_to"]] == places[state]:
             continue
-        across = layout.places[places[record["leads_to"]]] - here
+        across = layout.places[places[record["leads_to"]]] - layout.places[places[state]]
         length = float(np.hypot(*across))
-        if length == 0.0:
-            continue
-        for arrow, (down, right) in ARROWS.items():
-            cosine = float(across @ [right, -down]) / length
-            if cosine > 0.71 and cosine > best.get(arrow, (0.0, {}))[0]:
-                best[arrow] = cosine, record
-    for arrow, (_, record) in best.items():
-        record["keys"] = [arrow, LETTERS[arrow], *record["keys"]]
+        if length > 0.0:
+            fits += [(float(across @ [right, -down]) / length, arrow, i) for arrow, (down, right) in ARROWS.items()]
+    taken: set[Any] = set()
+    for cosine, arrow, i in sorted(fits, reverse=True):
+        if cosine > NEARLY_ACROSS and arrow not in taken and i not in taken:
+            taken |= {arrow, i}
+            found[i]["keys"] = [arrow, LETTERS[arrow], *found[i]["keys"]]
 
 
 def question_record(session: Session, query: Query, person: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import json
 import secrets
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 REMEMBERED = 256  # events
@@ -67,7 +67,7 @@ class Hub:
         assert self._loop is not None
         self._loop.call_later(SPACING, self._flush, name)
 
-    async def listen(self, person: str, last: str | None) -> AsyncIterator[str]:
+    async def listen(self, person: str, last: str | None) -> AsyncGenerator[str, None]:
         """Yield the text of the stream for one page, until it goes or the server stops."""
         waiting: asyncio.Queue[str | None] = asyncio.Queue()
         key = id(waiting)

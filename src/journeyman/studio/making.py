@@ -5,6 +5,7 @@ it. Nothing is unpickled, and no other file is read. A problem that takes too lo
 not the server.
 """
 
+import inspect
 import json
 import subprocess
 import sys
@@ -18,15 +19,14 @@ from journeyman.errors import InputError, JourneymanError, StudyError
 MAX_STATES, MAX_EDGES, MAX_BYTES = 5_000, 200_000, 2_000_000
 MAX_SECONDS, MAX_MEMORY = 60, 4 * 2**30
 TABLE_ENDINGS = (".csv", ".tsv", ".txt")
-WORLD_WORDS = {
-    "jail": "6 x 6 cells with a jail, mud, water and lava, and a goal",
-    "random-8x8": "8 x 8 cells, each with a reward of its own",
-    "random-10x10": "10 x 10 cells, two places to start from",
-    "lopes-two-state": "two states: where action entropy asks in the wrong place",
-    "brown-two-state": "two states: where the risk of an action misleads",
-    "regret-eig-trap": "three actions: where information about regret misleads",
-    "bandit": "many states of one step each",
-}
+
+
+def world_words() -> dict[str, str]:
+    """Return the worlds that a study can be made from, each in a line."""
+    from journeyman.worlds import WORLDS
+
+    own = [name for name in WORLDS if name in WORLDS.builtin]
+    return {name: (inspect.getdoc(WORLDS[name]) or "").partition("\n")[0] for name in own}
 
 
 def make_study(path: Path, request: dict[str, Any]) -> None:
@@ -81,11 +81,11 @@ def _limit() -> None:
 def made_problem(request: dict[str, Any]) -> tuple[Any, int]:
     """Return the problem of a request, and how long runs in it are."""
     if request.get("world") is not None:
-        from journeyman.worlds import WORLDS, make_world
+        from journeyman.worlds import make_world
 
         name = request["world"]["name"]
-        if name not in WORLDS.builtin:
-            raise InputError(f"a world must be one of {', '.join(WORLDS.builtin)}, got {name!r}. Choose one of them.")
+        if name not in world_words():
+            raise InputError(f"a world must be one of {', '.join(world_words())}, got {name!r}. Choose one of them.")
         world = make_world(name, request["world"]["seed"])
         return world.problem, world.max_length
     return sent_problem(**request["problem"]), 20

@@ -188,8 +188,8 @@ class Session:
                 _set(result, None, error)
             return
         draft = drafts[0]
-        self.desks = draft.desks
         self._catch_up(draft.ledger, draft.events)
+        self.desks = draft.desks  # last: what is on them is in the ledger
         for result, value, found in outcomes:
             _set(result, value, found)
         if len(self.events) > before:
@@ -202,8 +202,9 @@ class Session:
             self.ledger = ledger
             return
         new = list(events) if events is not None and len(events) == missing else list(self.study.events[-missing:])
-        before, self.ledger = self.ledger, ledger
-        self.events.extend(new)
+        before = self.ledger
+        self.events.extend(new)  # first, so that whoever looks meanwhile finds what the ledger speaks of
+        self.ledger = ledger
         names = {event.name for event in new}
         if names - {"ask", "tell"}:
             self.counts = Counter(answer.annotator or NOBODY for answer in ledger.answers.values())

@@ -25,7 +25,9 @@ import numpy as np
 from journeyman.apprentice import Certificate
 from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence, number_sentences
 from journeyman.apprentice.epsilon import epsilon_record, epsilon_words
+from journeyman.compiling import has_kept
 from journeyman.errors import InputError, JourneymanError
+from journeyman.inference.kernels import dense_gradient
 from journeyman.learner import ActiveLearner, Event
 from journeyman.learner.asking import choose
 from journeyman.learner.stopping import knowledge_of
@@ -66,7 +68,7 @@ class Prepared:
 def run(connection: Connection, path: str, num_threads: int) -> None:
     """Be the worker of a study until its server says stop or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):  # not everywhere
         os.nice(NICE)
     Worker(connection, Path(path), num_threads).work()
 
@@ -127,7 +129,8 @@ class Worker:
         """Follow the study until told to stop."""
         threading.Thread(target=self._listen, daemon=True).start()
         try:
-            self.say("status", "starting", "The learner is starting.")
+            first = "" if has_kept(dense_gradient) else " The first time it is compiled, which may take a minute."
+            self.say("status", "starting", f"The learner is starting.{first}")
             with Study.open(self.path, num_threads=self.num_threads, read_only=True) as study:
                 self.learner = study.learner()
             self.learner.max_seconds, self.learner.progress = CERTIFICATE_SECONDS, False
