@@ -11,6 +11,10 @@ from journeyman.problem import Problem
 from journeyman.study import Study
 
 QUICK = {"inference_options": {"num_particles": 300}, "max_samples": 4000}
+PICTURE = bytes.fromhex(  # one grey pixel
+    "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b550"
+    "000000a49444154789c636800000082008177cd72b60000000049454e44ae426082"
+)
 AXE = Path(__file__).parents[2] / ".venv/axe/node_modules/axe-core/axe.min.js"
 
 
@@ -69,7 +73,11 @@ def _is_complaint(message) -> bool:
 @pytest.fixture(scope="session")
 def studio(tmp_path_factory) -> Iterator[Server]:
     """Return a server for all studies of a folder; tests put theirs there with `make_study`."""
-    server = Server(tmp_path_factory.mktemp("studio")).start()
+    server = Server(tmp_path_factory.mktemp("studio"))
+    (server.folder / "pictures").mkdir()
+    for state in ("0", "1"):
+        (server.folder / "pictures" / f"{state}.png").write_bytes(PICTURE)
+    server.start("--pictures", "pictures")
     yield server
     server.stop()
 

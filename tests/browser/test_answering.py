@@ -106,6 +106,14 @@ def test_a_run_moves_by_the_real_dynamics_and_shows_slips(studio, person):
     make_study(studio, "runs", jail(0, slip=0.5).problem, kind="trajectory", length=4)
     ada = person().open(studio.address(study="runs", annotator="ada"))
     slips = 0
+    here = ada.place
+    ada.page.keyboard.press("ArrowUp")
+    expect(ada.page.locator(".footprint")).to_have_count(1)
+    ada.wait_for_question()
+    ada.page.keyboard.press("u")  # the step, not an answer
+    expect(ada.page.locator(".footprint")).to_have_count(0)
+    ada.wait_for_question()
+    assert ada.place == here
     for _ in range(6):
         question = ada.question
         while ada.question == question and ada.ask.get_attribute("data-phase") == "asking":

@@ -52,6 +52,7 @@ def test_a_problem_without_a_drawing_has_labels_and_keys(studio, person):
     make_study(studio, "lever", WORLDS["brown-two-state"](0).problem, epsilon=0.001)
     ada = person().open(studio.address(study="lever", annotator="ada"))
     expect(ada.page.locator(".situation")).to_be_visible()
+    assert ada.page.locator(".picture").evaluate("(picture) => picture.decode().then(() => picture.naturalWidth)") == 1
     keys = ada.page.locator(".pad kbd").all_text_contents()
     assert keys
     ada.answer(keys[-1].lower())

@@ -44,7 +44,7 @@ def test_a_server_that_is_killed_loses_nothing_and_is_found_again(studio, person
         expect(one.said).to_contain_text("left")  # but it shows at once
         expect(one.page.locator("#connection")).to_contain_text("Your answer is kept here")
     dan.page.goto("about:blank")  # and it survives even this
-    studio.start()
+    studio.start("--pictures", "pictures")
     cy.wait_for_question(after=questions["cy"])  # without doing anything
     expect(cy.page.locator("#connection")).to_be_empty()
     dan.page.goto(studio.address(study="shared", annotator="dan"))

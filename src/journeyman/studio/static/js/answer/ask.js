@@ -19,7 +19,7 @@ export class Ask {
     this.count = h("p", { class: "eyebrow" });
     this.title = h("h2", { id: "question", tabindex: "-1" });
     this.again = h("p", { class: "again" });
-    this.why = h("details", { class: "why" }, h("summary", {}, "Why this question?"), h("p", {}));
+    this.why = h("details", { class: "why", open: window.matchMedia("(min-width: 62rem)").matches }, h("summary", {}, "Why this question?"), h("p", {}));
     this.stageHolder = h("div");
     this.pad = new Pad((action) => session.choose(action));
     this.said = h("p", { class: "said", role: "status" });

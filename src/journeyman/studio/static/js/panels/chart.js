@@ -30,16 +30,29 @@ export function drawChart(points, delta, pointFn) {
     s("line", { class: "chart-delta", x1: LEFT, x2: WIDTH - RIGHT, y1: y(delta), y2: y(delta) }),
     s("text", { class: "chart-text strong", ...beside, y: y(delta) - 7 }, `wanted: at most ${percent(delta)}`),
     known.length > 0 && dot);
+  let at = known.length - 1;
+  const look = (index) => {
+    at = Math.min(Math.max(0, index), known.length - 1);
+    if (!known[at]) return;
+    dot.setAttribute("cx", x(known[at].count));
+    dot.setAttribute("cy", y(known[at].chance));
+    pointFn(known[at]);
+  };
   svg.addEventListener("pointermove", (event) => {
-    const at = ((event.clientX - svg.getBoundingClientRect().left) / svg.getBoundingClientRect().width) * WIDTH;
-    const nearest = known.reduce((best, point) => (Math.abs(x(point.count) - at) < Math.abs(x(best.count) - at) ? point : best), known[0]);
-    if (!nearest) return;
-    dot.setAttribute("cx", x(nearest.count));
-    dot.setAttribute("cy", y(nearest.chance));
-    pointFn(nearest);
+    const box = svg.getBoundingClientRect();
+    const off = known.map((point) => Math.abs(x(point.count) - ((event.clientX - box.left) / box.width) * WIDTH));
+    look(off.indexOf(Math.min(...off)));
   });
   svg.addEventListener("pointerleave", () => pointFn(null));
-  return h("figure", { class: "chart-figure" }, svg, table(known));
+  const label = "Course of the chance. Left and right arrow keys read it answer by answer.";
+  const figure = h("figure", { class: "chart-figure", tabindex: "0", role: "group", "aria-label": label, "data-own-keys": true }, svg, table(known));
+  figure.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    event.preventDefault();
+    look(at + (event.key === "ArrowRight" ? 1 : -1));
+  });
+  figure.addEventListener("blur", () => pointFn(null));
+  return figure;
 }
 
 function summary(known, delta) {

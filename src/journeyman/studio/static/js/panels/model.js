@@ -6,6 +6,8 @@ import { plain } from "../words.js";
 
 const MARKS = { fits: ["✓", "good"], doubtful: ["!", "open"], unknown: ["…", ""] };
 
+const EXPERT = "What your answers tell about how you answer: the best guess, and the range that it lies in with a chance of 95 %.";
+
 export function modelPanel(store) {
   const verdict = explained("", "", "verdict-word");
   const sentences = h("ul", { class: "sentences" });
@@ -21,7 +23,7 @@ export function modelPanel(store) {
     explainAgain(verdict, `${mark} ${model?.headline ?? "Not known yet."}`, explain.model ?? "");
     verdict.firstChild.className = `explained verdict-word ${tone}`;
     refill(sentences, [...(model?.sentences ?? []), ...(model?.advice ?? [])].map((text) => h("li", {}, text)));
-    refill(expert, (belief.expert ?? []).map(({ name, mean, interval }) => h("li", {}, `${name}: ${plain(mean)} (95 % between ${plain(interval?.[0])} and ${plain(interval?.[1])})`)));
+    refill(expert, (belief.expert ?? []).map(({ name, mean, interval }) => h("li", {}, explained(`${name}: ${plain(mean)} (${plain(interval?.[0])} to ${plain(interval?.[1])})`, EXPERT))));
     const texts = belief.warnings ?? [];
     if (String(texts) !== warnings.dataset.shown) refill(warnings, texts.map((text) => h("li", { class: "warning" }, text)));
     warnings.dataset.shown = String(texts);

@@ -2,7 +2,7 @@
 
 import { h, refill, say } from "../dom.js";
 import { explainAgain, explained } from "../explain.js";
-import { counted, percent } from "../words.js";
+import { counted, percent, plain } from "../words.js";
 import { drawChart } from "./chart.js";
 
 export function progressPanel(store) {
@@ -10,10 +10,13 @@ export function progressPanel(store) {
   const sure = explained("?", "", "big number");
   const words = h("p", { class: "lead" });
   const chart = h("div");
-  const looked = h("p", { class: "hint", "aria-live": "off" });
+  const caption = explained("", "", "caption");
+  const looked = h("p", { class: "hint looked", "aria-live": "polite" });
+  const [answers, loss] = [explained("", "", "number"), explained("", "", "number")];
+  const numbers = h("p", { class: "numbers-line" }, answers, loss);
   const worker = h("p", { class: "worker hint" });
   const element = h("section", { class: "card progress", "aria-labelledby": "progress-title" },
-    h("h3", { id: "progress-title" }, "How far it is"), h("div", { class: "sure" }, sure, words), bar, chart, looked, worker);
+    h("h3", { id: "progress-title" }, "How far it is"), h("div", { class: "sure" }, sure, words), bar, h("p", { class: "hint" }, caption), chart, looked, numbers, worker);
 
   store.on(["belief", "numAnswers"], ({ belief, numAnswers }) => {
     if (!belief?.is_ready) {
@@ -23,7 +26,7 @@ export function progressPanel(store) {
     }
     const { explain = {} } = belief;
     const isReward = belief.sure === null || belief.sure === undefined;
-    explainAgain(sure, isReward ? counted(numAnswers, "answer") : percent(belief.sure), explain.chance ?? belief.progress_words ?? "");
+    explainAgain(sure, isReward ? counted(numAnswers, "answer") : percent(belief.sure), `${isReward ? "" : "One minus the chance that is drawn below. "}${explain.chance ?? ""}`);
     say(words, isReward ? belief.progress_words ?? "" : `sure that the apprentice loses less than ${belief.epsilon_words} · wanted ${percent(belief.wanted)}`);
     bar.hidden = isReward;
     bar.setAttribute("aria-valuenow", String(Math.round(100 * (belief.sure ?? 0))));
@@ -32,9 +35,12 @@ export function progressPanel(store) {
     bar.style.setProperty("--wanted", `${100 * (belief.wanted ?? 1)}%`);
     bar.classList.toggle("reached", belief.sure >= belief.wanted);
     const points = belief.course.map((point) => ({ count: point.num_answers, chance: point.failure_chance, regret: point.expected_regret }));
-    const usual = `Chance that the apprentice loses ${belief.epsilon_words} or more, after each answer.`;
-    const look = (point) => say(looked, point ? `After ${counted(point.count, "answer")}: a chance of ${percent(point.chance)} to lose ${belief.epsilon_words} or more.` : usual);
+    explainAgain(caption, `Chance of losing ${belief.epsilon_words} or more, after each answer`, explain.chance ?? "");
+    const look = (point) => say(looked, point ? `After ${counted(point.count, "answer")}: ${percent(point.chance)}.` : "");
     if (!isReward) refill(chart, drawChart(points, belief.delta, look));
+    explainAgain(answers, counted(belief.based_on, "answer"), explain.based_on ?? "");
+    explainAgain(loss, `expected loss ${plain(belief.expected_regret)}`, explain.regret ?? "");
+    loss.hidden = belief.expected_regret === null;
     look(null);
   });
   store.on(["worker", "belief", "numAnswers"], ({ worker: state, belief, numAnswers }) => {
