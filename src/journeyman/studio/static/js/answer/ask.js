@@ -13,6 +13,8 @@ const WAITING = {
   finished: "There is nothing left to ask.",
 };
 
+const BECAUSE = "An answer here is expected to help most, given what is known and what is being asked elsewhere.";
+
 export class Ask {
   constructor(session, store) {
     Object.assign(this, { session, store });
@@ -96,7 +98,7 @@ export class Ask {
     say(this.count, correcting ? `Correcting the answer to question ${question.id}` : countWords(question));
     say(this.title, correcting ? `${sentence(question.place)}: what would you do instead of “${correcting.answer}”?` : question.text);
     say(this.again, question.is_again && question.previous ? `Asked again: before, it was “${question.previous}”.` : "");
-    say(this.why.lastChild, question.why ?? "");
+    say(this.why.lastChild, `${BECAUSE} ${question.why ?? ""}`);
     this.stage.show({ state: question.here, options: question.actions, trail: steps.map((step) => withIntended(world, step)), label: `${pictureWords(world)} ${question.place}.` });
     const hasLostFocus = this.pad.show(question.actions, phase === "saving");
     if (hasLostFocus) this.title.focus({ preventScroll: true });

@@ -11,12 +11,12 @@ export function progressPanel(store) {
   const words = h("p", { class: "lead" });
   const chart = h("div");
   const caption = explained("", "", "caption");
-  const looked = h("p", { class: "hint looked", "aria-live": "polite" });
+  const looked = h("span", { class: "hint", "aria-live": "polite" });
   const [answers, loss] = [explained("", "", "number"), explained("", "", "number")];
-  const numbers = h("p", { class: "numbers-line" }, answers, loss);
+  const numbers = h("p", { class: "numbers-line" }, answers, loss, looked);
   const worker = h("p", { class: "worker hint" });
   const element = h("section", { class: "card progress", "aria-labelledby": "progress-title" },
-    h("h3", { id: "progress-title" }, "How far it is"), h("div", { class: "sure" }, sure, words), bar, h("p", { class: "hint" }, caption), chart, looked, numbers, worker);
+    h("h3", { id: "progress-title" }, "How far it is"), h("div", { class: "sure" }, sure, words), bar, h("p", { class: "hint" }, caption), chart, numbers, worker);
 
   store.on(["belief", "numAnswers"], ({ belief, numAnswers }) => {
     if (!belief?.is_ready) {
