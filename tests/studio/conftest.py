@@ -5,6 +5,14 @@ from journeyman.study import Study
 from journeyman.worlds import make_world
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_state(tmp_path_factory):
+    """Tokens and locks of these tests lie in a folder of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
     """Bytes of a study of a 3x3 grid in which 12 questions wait: choosing them takes a second, once."""

@@ -138,7 +138,12 @@ def test_the_studies_of_a_folder_can_be_opened_where_none_was_named(grid):
     with running(None, folder=grid.parent, lists_folder=True) as served:
         listed = served.request("GET", "/api/studies").json()
         assert listed["default"] is None
-        assert listed["studies"] == [{"name": "grid", "is_open": False, "num_answers": None, "num_states": None}]
+        assert listed["studies"] == [{"name": "grid", "is_open": False, "num_answers": 0, "num_states": None}]
+        with running(None, folder=grid.parent, lists_folder=True) as other:
+            assert other.request("GET", "/api/studies/grid").status_code == 200
+            refused = served.request("GET", "/api/studies/grid")
+            assert refused.status_code == 400
+            assert "one studio at a time" in refused.json()["error"]["message"]
         assert served.request("GET", "/api/studies/grid").json()["problem"]["num_states"] == 9
         assert served.request("GET", "/api/studies").json()["studies"][0]["is_open"] is True
         assert served.request("GET", "/api/studies/other").status_code == 404

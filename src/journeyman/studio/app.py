@@ -10,11 +10,12 @@ import io
 import json
 import logging
 import secrets
+import sqlite3
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -35,6 +36,7 @@ from journeyman.studio import acting, describing, making, schemas
 from journeyman.studio.desks import NOBODY
 from journeyman.studio.schemas import failures
 from journeyman.studio.security import Guard, error_record
+from journeyman.studio.serving import TokenFile
 from journeyman.studio.session import Session
 from journeyman.study import Study
 
@@ -80,6 +82,7 @@ class Studio:
         self.pictures: dict[str, dict[int, Path]] = {}
         self.default: str | None = None
         self.made: set[str] = set()
+        self._keepers: list[TokenFile] = []  # of studies that were opened later: no other studio may serve them
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         if study is not None:
@@ -113,6 +116,8 @@ class Studio:
         """Close all studies."""
         for session in self.sessions.values():
             session.close()
+        for keeper in self._keepers:
+            keeper.close()
 
     def names(self) -> list[str]:
         """Return the studies that may be opened."""
@@ -130,7 +135,28 @@ class Studio:
                 return found
             if self.options.folder is None or name not in self.names():
                 raise acting.Missing(f"there is no study {name!r} here. GET /api/studies lists them.")
-            return self._add(Study.open(self.options.folder / f"{name}{ENDING}"))
+            path = self.options.folder / f"{name}{ENDING}"
+            keeper = TokenFile(path)
+            try:
+                added = self._add(Study.open(path))
+            except BaseException:
+                keeper.close()
+                raise
+            self._keepers.append(keeper)
+            return added
+
+    def num_answers(self, name: str) -> int | None:
+        """Return how many answers a study has, without opening it for people; None if that cannot be said."""
+        session = self.sessions.get(name)
+        if session is not None:
+            return len(session.ledger.answers)
+        if self.options.folder is None:
+            return None
+        address = (self.options.folder / f"{name}{ENDING}").resolve().as_uri()
+        with suppress(sqlite3.Error), closing(sqlite3.connect(f"{address}?mode=ro", uri=True, timeout=0.2)) as file:
+            (count,) = file.execute("SELECT count(*) FROM demonstrations WHERE undone_by IS NULL").fetchone()
+            return int(count)
+        return None
 
     def make(self, request: dict[str, Any]) -> str:
         """Make a new study, and return its name."""
@@ -308,9 +334,14 @@ def _studies(studio: Studio) -> APIRouter:
         listed = []
         for name in await asyncio.to_thread(studio.names):
             session = studio.sessions.get(name)
-            counts = (None, None) if session is None else (len(session.ledger.answers), session.problem.mdp.num_states)
-            is_open = session is not None
-            listed.append({"name": name, "is_open": is_open, "num_answers": counts[0], "num_states": counts[1]})
+            listed.append(
+                {
+                    "name": name,
+                    "is_open": session is not None,
+                    "num_answers": await asyncio.to_thread(studio.num_answers, name),
+                    "num_states": None if session is None else session.problem.mdp.num_states,
+                }
+            )
         worlds = [{"name": name, "summary": words} for name, words in making.world_words().items()]
         limits = {"states": making.MAX_STATES, "edges": making.MAX_EDGES, "bytes": making.MAX_BYTES}
         can_create = studio.options.folder is not None and studio.options.can_create
