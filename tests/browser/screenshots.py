@@ -82,7 +82,7 @@ def answer(person: Person, keys: list[str], count: int) -> None:
 
 def studio(camera: Photographer) -> None:
     """The one of the README: a question after some answers."""
-    person = camera.visit("garden", viewport={"width": 1240, "height": 1150})
+    person = camera.visit("garden", viewport={"width": 1240, "height": 1090})
     answer(person, best_keys(WORLD), 5)
     camera.take(person, "studio")
 
