@@ -84,6 +84,13 @@ export function startWork(main, { study, api }) {
     setFinish(true);
   }
 
+  /** Say so if the server is there, but does not know this page any more: no patience helps then. */
+  function checkToken() {
+    api.get("status").catch((error) => {
+      if (error instanceof Refusal && error.status === 401) session.tell("This page is locked out. Open the address that the studio prints now.", "bad");
+    });
+  }
+
   let aging = null;
   const heard = {
     hello({ worker, annotators, num_answers: count }) {
@@ -107,7 +114,10 @@ export function startWork(main, { study, api }) {
     people: ({ annotators }) => store.set({ people: annotators }),
     bye: () => {},
   };
-  const live = listen(api.link("events"), (name, data) => heard[name](data), (isOnline) => store.set({ isOnline }));
+  const live = listen(api.link("events"), (name, data) => heard[name](data), (isOnline) => {
+    store.set({ isOnline });
+    if (!isOnline) checkToken();
+  });
   outbox.flush().then(() => session.fetch());
 
   /** Keys are for the question wherever the focus is, unless a field or a map has them. */

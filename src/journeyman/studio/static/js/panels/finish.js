@@ -31,6 +31,7 @@ export function finishPanel(store, api, goOnFn) {
     say(claim, words ?? "");
     explainAgain(bound, `Chance of too much regret: ${percent(estimate)}, bounded by ${percent(upper)} (wanted: at most ${percent(delta)})`,
       "The estimate from all samples of the reward that agree with the answers, and an upper bound that allows for their number. The certificate holds because the bound, not only the estimate, is small enough.");
+    bound.hidden = upper === null || upper === undefined;
     refill(assumptions, (certificate.assumptions ?? []).map((text) => h("li", {}, text)));
     refill(sentences, [...(certificate.sentences ?? []), ...(certificate.advice ?? [])].map((text) => h("li", {}, text)));
   });

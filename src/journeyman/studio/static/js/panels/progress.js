@@ -47,6 +47,7 @@ export function progressPanel(store) {
     const behind = belief?.is_ready ? Math.max(0, numAnswers - belief.based_on) : 0;
     const late = behind > 0 ? ` These numbers know all but the last ${counted(behind, "answer")}.` : "";
     say(worker, `${state?.words ?? ""}${state?.words && !/[.…]$/.test(state.words) ? "." : ""}${late}`.trim());
+    worker.classList.toggle("failed", state?.state === "failed");
     worker.classList.toggle("busy", Boolean(state && state.state !== "idle"));
   });
   return element;
