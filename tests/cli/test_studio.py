@@ -2,6 +2,8 @@ import pytest
 from cli.command import command
 
 from journeyman.cli.studio import study_place
+from journeyman.study import Study
+from journeyman.worlds import make_world
 
 
 @pytest.fixture
@@ -36,6 +38,16 @@ def test_what_cannot_be_is_said_before_anything_is_served(studio, tmp_path, argu
     assert code == 1
     assert words in error
     assert not list(tmp_path.glob("*.study"))
+
+
+@pytest.mark.parametrize("option", [("--kind", "trajectory"), ("--epsilon", "5%"), ("--world-set", "size=3")])
+def test_a_study_is_continued_with_its_own_settings(studio, tmp_path, option):
+    problem = make_world("random-grid", 1, size=2, terminals="independent").problem
+    with Study.create(tmp_path / "random-grid.study", problem):
+        pass
+    code, _, error = studio("--world", "random-grid", *option, "--no-browser")
+    assert code == 1
+    assert "must be continued with its own settings" in error
 
 
 def test_the_name_of_a_study_follows_from_what_it_is_made_of(tmp_path):

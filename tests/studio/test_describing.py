@@ -90,3 +90,9 @@ def test_pictures_are_named_by_label_or_number(tmp_path):
         picture = served.request("GET", f"/api/studies/p/pictures/{problem.mdp.state_names.index('mid')}")
         assert (picture.content, picture.headers["content-type"]) == (PNG, "image/png")
         assert Person(served, "p").get("pictures/4").status_code == (200 if shown[4] else 404)
+
+
+def test_cells_of_maps_are_named_once():
+    record = problem_record(sent_problem("map", "#####\n#S..#\n#.~G#\n#####\n", {}), {})
+    assert record["states"]["words"][1] == "row 1, column 2 (plain)"
+    assert record["states"]["words"][0] == "start (row 1, column 1, plain)"

@@ -63,6 +63,7 @@ def test_a_session_from_the_first_question_to_the_certificate(tmp_path):
         ada, expert = Person(served, "small", "ada"), world.make_expert(3)
         question, ids = ada.wait_for_question(), []
         assert question["based_on"] == 0
+        assert question["why"].startswith("Of all places") and question["why"].endswith("Chosen after 0 answers.")
         for _ in range(3):
             query = served.studio.sessions["small"].ledger.queries[question["id"]]
             action = expert.demonstrate(query).steps[0][1]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def studio(
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="The study; made if need be, with --world or --problem.")
+        Path | None, typer.Argument(metavar="FILE", help="The study; made if need be, with --world or --problem.")
     ] = None,
     world: opt.WorldChoice = None,
     problem: opt.ProblemFile = None,
@@ -155,6 +155,7 @@ def opened(
 
     if place.exists() or (world is None and problem is None):
         study = Study.open(place)
+        check_settings(study, length, settings, [*(world_set or ()), *settings["inference_options"]])
         typer.echo(f"Continuing {place}: {counted(len(study.demonstrations), 'answer')} so far.")
         return study
     chosen = opt.chosen_world(world, problem, world_set, seed)
@@ -162,6 +163,29 @@ def opened(
     study = Study.create(place, chosen.problem, length=length, **settings)
     typer.echo(f"Made {place}: {chosen.problem.mdp.num_states} states.")
     return study
+
+
+def check_settings(study: "Study", length: int | None, wanted: dict[str, Any], others: list[str]) -> None:
+    """Refuse settings that a study which is there already does not have."""
+    from journeyman.apprentice.epsilon import checked_epsilon, epsilon_record
+
+    kept, usual = study.settings, {"kind": "state", "epsilon": 0.1, "delta": 0.1, "length": None}
+    given = {name: wanted[name] for name in ("kind", "delta")} | {"length": length}
+    given["epsilon"] = epsilon_record(checked_epsilon(wanted["epsilon"]))
+    for name, value in given.items():
+        found = epsilon_record(kept.epsilon) if name == "epsilon" else getattr(kept, name)
+        if value not in (usual[name], found):
+            study.close()
+            raise InputError(
+                f"{study.path} must be continued with its own settings, got --{name} {value}, where it has {found}. "
+                "Leave it out, or name another file for a new study."
+            )
+    if others:
+        study.close()
+        raise InputError(
+            f"{study.path} must be continued with its own settings, got {others[0]!r}. Leave it out, or name another "
+            "file for a new study."
+        )
 
 
 def open_browser(address: str) -> None:

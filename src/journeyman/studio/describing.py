@@ -13,12 +13,11 @@ from journeyman.mdp.layouts import drawing_kind, layout_of
 from journeyman.mdp.memory import innermost, places_in, remembered_words
 from journeyman.problem import Problem
 from journeyman.report.drawing.situations import destination_words, outcomes, place_words
-from journeyman.report.learning.summary import reason_of
 from journeyman.studio.acting import by
 from journeyman.studio.desks import Step
 from journeyman.studio.session import Session
 from journeyman.study.typed import answer_words
-from journeyman.wording import counted
+from journeyman.wording import counted, plain_number
 
 MOST_OUTCOMES = 40_000  # rows of transitions that a page gets
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
@@ -199,11 +198,20 @@ def question_record(session: Session, query: Query, person: str) -> dict[str, An
 
 def why_words(session: Session, query: Query) -> str:
     """Return why a question was asked."""
-    ask = session.events[session.ledger.asks[query.id]].payload
-    reason = reason_of(query, ask, ACQUISITIONS.find(session.settings.acquisition))
-    based_on = ask["scores"].get("based_on")
+    scores = session.events[session.ledger.asks[query.id]].payload["scores"]
+    based_on, median, unit = scores.get("based_on"), scores.get("median"), scores.get("unit", "")
     after = "" if based_on is None else f" Chosen after {counted(based_on, 'answer')}."
-    return f"{reason[0].upper()}{reason[1:]}.{after}"
+    if ACQUISITIONS.find(session.settings.acquisition).is_by_chance:
+        return f"All places are asked about alike: chance decides.{after}"
+    amount = f"score {plain_number(query.score)} {'of reward' if unit == 'reward' else unit}".rstrip()
+    others = ""
+    if median is not None and median < query.score:
+        low = "about 0" if median < 1e-3 * query.score else f"below {plain_number(median)}"
+        others = f"; half of the places are {low}"
+    return (
+        "Of all places, and given what is being asked elsewhere, an answer here is expected to tell the learner most "
+        f"({amount}{others}).{after}"
+    )
 
 
 def _previous(session: Session, query: int) -> str | None:
