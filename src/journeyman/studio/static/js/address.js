@@ -1,8 +1,11 @@
-/** What the address says: who answers, and which study. The token leaves the address bar before anything else happens. */
+/** What the address says: who answers, and which study. The token leaves the address bar before all else. */
 
 export function readAddress() {
   const address = new URL(window.location.href);
-  const found = { study: address.searchParams.get("study"), annotator: address.searchParams.get("annotator")?.trim() || null };
+  const found = {
+    study: address.searchParams.get("study"),
+    annotator: address.searchParams.get("annotator")?.trim() || null,
+  };
   if (address.searchParams.has("token")) {
     address.searchParams.delete("token");
     window.history.replaceState(null, "", address);

@@ -1,4 +1,4 @@
-/** Requests to the server. Whatever goes wrong becomes a `Refusal` (the server said no) or a `Lost` (nobody answered). */
+/** Requests to the server. What goes wrong becomes a `Refusal` (the server said no) or `Lost` (nobody answered). */
 
 const PATIENCE = 15000; // milliseconds after which a request counts as lost
 

@@ -14,21 +14,59 @@ const CREATING = 120000; // milliseconds: the first question is chosen meanwhile
 
 export function createForm({ worlds, limits }, openFn, isOpen) {
   const fields = {
-    name: h("input", { id: "new-name", required: true, maxlength: "64", pattern: "[A-Za-z0-9._\\-]+", placeholder: "my-study", autocomplete: "off" }),
-    source: h("select", { id: "new-source" }, h("option", { value: "world" }, "a world that comes along"), Object.entries(KINDS).map(([kind, words]) => h("option", { value: kind }, words))),
-    world: h("select", { id: "new-world" }, worlds.map(({ name }) => h("option", { value: name, selected: name === FIRST }, name))),
+    name: h("input", {
+      id: "new-name",
+      required: true,
+      maxlength: "64",
+      pattern: "[A-Za-z0-9._\\-]+",
+      placeholder: "my-study",
+      autocomplete: "off",
+    }),
+    source: h(
+      "select",
+      { id: "new-source" },
+      h("option", { value: "world" }, "a world that comes along"),
+      Object.entries(KINDS).map(([kind, words]) => h("option", { value: kind }, words)),
+    ),
+    world: h(
+      "select",
+      { id: "new-world" },
+      worlds.map(({ name }) => h("option", { value: name, selected: name === FIRST }, name)),
+    ),
     seed: h("input", { id: "new-seed", type: "number", min: "0", step: "1", value: "0" }),
     files: h("input", { id: "new-files", type: "file", multiple: true, accept: ".txt,.csv,.toml,.map" }),
     text: h("textarea", { id: "new-text", rows: "7", spellcheck: "false" }, EXAMPLES.map),
     epsilon: h("input", { id: "new-epsilon", placeholder: "5%", autocomplete: "off" }),
     delta: h("input", { id: "new-delta", placeholder: "0.1", inputmode: "decimal", autocomplete: "off" }),
-    answers: h("select", { id: "new-answers" }, h("option", { value: "state" }, "one action each"), h("option", { value: "trajectory" }, "several steps each")),
+    answers: h(
+      "select",
+      { id: "new-answers" },
+      h("option", { value: "state" }, "one action each"),
+      h("option", { value: "trajectory" }, "several steps each"),
+    ),
     length: h("input", { id: "new-length", type: "number", min: "1", max: "200", value: "10" }),
   };
   let tables = {};
-  const field = (name, label, hint) => h("div", { class: "field" }, h("label", { for: fields[name].id }, label), fields[name], hint && h("small", {}, hint));
-  const ofWorld = h("div", { class: "fields" }, field("world", "World", " "), field("seed", "Number of the draw", "Another number, another reward and layout."));
-  const ofOwn = h("div", { class: "fields" }, field("files", "Files", `A problem file may come with its tables. At most ${limits.states} states.`), field("text", "Text"));
+  const field = (name, label, hint) =>
+    h(
+      "div",
+      { class: "field" },
+      h("label", { for: fields[name].id }, label),
+      fields[name],
+      hint && h("small", {}, hint),
+    );
+  const ofWorld = h(
+    "div",
+    { class: "fields" },
+    field("world", "World", " "),
+    field("seed", "Number of the draw", "Another number, another reward and layout."),
+  );
+  const ofOwn = h(
+    "div",
+    { class: "fields" },
+    field("files", "Files", `A problem file may come with its tables. At most ${limits.states} states.`),
+    field("text", "Text"),
+  );
   const lengthField = field("length", "Steps at most");
   const error = h("p", { class: "error", role: "alert" });
   const make = h("button", { type: "submit", class: "primary" }, "Make the study");
@@ -54,14 +92,28 @@ export function createForm({ worlds, limits }, openFn, isOpen) {
     adapt();
   });
 
-  const form = h("form", { novalidate: true },
+  const form = h(
+    "form",
+    { novalidate: true },
     h("div", { class: "fields" }, field("name", "Name", "Letters, digits, - _ ."), field("source", "From")),
-    ofWorld, ofOwn,
-    h("details", {}, h("summary", {}, "How sure, and what is asked"),
-      h("div", { class: "fields" },
+    ofWorld,
+    ofOwn,
+    h(
+      "details",
+      {},
+      h("summary", {}, "How sure, and what is asked"),
+      h(
+        "div",
+        { class: "fields" },
         field("epsilon", "Loss that is acceptable (epsilon)", "A number, or a share of what is at stake such as 5%."),
-        field("delta", "Chance of more that is acceptable (delta)"), field("answers", "An answer is"), lengthField)),
-    error, make);
+        field("delta", "Chance of more that is acceptable (delta)"),
+        field("answers", "An answer is"),
+        lengthField,
+      ),
+    ),
+    error,
+    make,
+  );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     say(error, "");
@@ -102,11 +154,22 @@ function bodyOf(fields, tables) {
 async function readFiles(files, maxBytes) {
   const all = [...files];
   const size = all.reduce((sum, file) => sum + file.size, 0);
-  if (size > maxBytes) throw new Error(`These files have ${size} bytes; at most ${maxBytes} can be taken here. Use the command line: journeyman study new.`);
+  if (size > maxBytes)
+    throw new Error(
+      `These files have ${size} bytes; at most ${maxBytes} can be taken here. Use the command line: journeyman studio.`,
+    );
   const texts = await Promise.all(all.map((file) => file.text()));
-  const first = Math.max(0, all.findIndex((file) => file.name.endsWith(".toml")));
+  const first = Math.max(
+    0,
+    all.findIndex((file) => file.name.endsWith(".toml")),
+  );
   const main = all[first];
   const kind = main.name.endsWith(".toml") ? "toml" : main.name.endsWith(".csv") ? "graph" : "map";
   const tables = Object.fromEntries(all.map((file, i) => [file.name, texts[i]]).filter((_, i) => i !== first));
-  return { kind, text: texts[first], tables, name: main.name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-") };
+  return {
+    kind,
+    text: texts[first],
+    tables,
+    name: main.name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-"),
+  };
 }

@@ -14,9 +14,12 @@ let count = 0;
 /** Return text with an explanation. */
 export function explained(text, explanation, className = "") {
   const id = `explained-${count++}`;
-  return h("span", { class: "explained-in" },
+  return h(
+    "span",
+    { class: "explained-in" },
     h("button", { type: "button", class: `explained ${className}`, "aria-describedby": id }, text),
-    h("span", { id, class: "sr-only", role: "tooltip" }, explanation));
+    h("span", { id, class: "sr-only", role: "tooltip" }, explanation),
+  );
 }
 
 /** Change both texts of what `explained` returned, without making it anew: whoever looks at it goes on looking. */

@@ -15,13 +15,30 @@ const KEYS = [
 ];
 
 export function helpDialog(study) {
-  const box = h("input", { type: "checkbox", id: "use-keys", checked: areKeysOn(), onchange: (event) => turnKeys(event.target.checked) });
-  const dialog = h("dialog", { "aria-labelledby": "help-title" },
+  const box = h("input", {
+    type: "checkbox",
+    id: "use-keys",
+    checked: areKeysOn(),
+    onchange: (event) => turnKeys(event.target.checked),
+  });
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "help-title" },
     h("h2", { id: "help-title" }, "What to do here"),
     h("p", {}, study.intro ?? ""),
-    h("p", {}, "You see one situation at a time. Do what you think is best there: there are no right or wrong answers. If you are not sure, do what you would most likely do. Every answer is kept at once."),
-    h("dl", { class: "keys" }, KEYS.map(([key, words]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, words)])),
+    h(
+      "p",
+      {},
+      "You see one situation at a time. Do what you think is best there; if you are not sure, do what you would most " +
+        "likely do. Every answer is kept at once.",
+    ),
+    h(
+      "dl",
+      { class: "keys" },
+      KEYS.map(([key, words]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, words)]),
+    ),
     h("p", { class: "check" }, box, h("label", { for: "use-keys" }, "Use these keys")),
-    h("button", { type: "button", class: "primary", onclick: () => dialog.close() }, "Close"));
+    h("button", { type: "button", class: "primary", onclick: () => dialog.close() }, "Close"),
+  );
   return dialog;
 }

@@ -65,10 +65,20 @@ async function patiently(ask) {
 }
 
 function refuse({ status, message }) {
-  const words = status === 401 ? "Open the whole address that was printed where the studio was started; it ends in a token." : message;
-  refill(main, h("section", { class: "card narrow" },
-    h("h1", {}, status === 401 ? "This page needs its key" : "That did not work"), h("p", {}, words),
-    status !== 401 && h("p", {}, h("button", { type: "button", onclick: () => open(null) }, "All studies"))));
+  const words =
+    status === 401
+      ? "Open the whole address that was printed where the studio was started; it ends in a token."
+      : message;
+  refill(
+    main,
+    h(
+      "section",
+      { class: "card narrow" },
+      h("h1", {}, status === 401 ? "This page needs its key" : "That did not work"),
+      h("p", {}, words),
+      status !== 401 && h("p", {}, h("button", { type: "button", onclick: () => open(null) }, "All studies")),
+    ),
+  );
 }
 
 startExplaining();

@@ -9,7 +9,7 @@ import { after } from "./dom.js";
 const WAITS = [250, 500, 1000, 2000]; // milliseconds before the next try
 
 export class Outbox {
-  /** `lost(isLost)` hears when the server stops or starts to answer, `refused(error)` what of an earlier page it refuses. */
+  /** `lost(isLost)` hears when the server stops or starts to answer, `refused(error)` what it refuses of old. */
   constructor(api, { lost, refused }) {
     Object.assign(this, { api, lost, refused, isLost: false });
     this.key = `journeyman-outbox:${api.study}:${api.annotator ?? ""}`;
@@ -43,7 +43,7 @@ export class Outbox {
   }
 
   async work() {
-    for (let tries = 0; this.waiting.length > 0; ) {
+    for (let tries = 0; this.waiting.length > 0;) {
       const { route, body, settle } = this.waiting[0];
       try {
         const answer = await this.api.post(route, body);
@@ -53,7 +53,10 @@ export class Outbox {
       } catch (error) {
         if (error instanceof Lost) {
           this.say(true);
-          await Promise.race([after(WAITS[Math.min(tries++, WAITS.length - 1)]), new Promise((resolve) => (this.wake = resolve))]);
+          await Promise.race([
+            after(WAITS[Math.min(tries++, WAITS.length - 1)]),
+            new Promise((resolve) => (this.wake = resolve)),
+          ]);
         } else {
           this.done();
           (settle?.reject ?? this.refused)(error);

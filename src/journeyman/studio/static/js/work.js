@@ -23,23 +23,59 @@ const PATIENCE = 1500; // milliseconds without a connection before anybody is to
 /** Show the questions of a study; `stop()` of what is returned ends it. */
 export function startWork(main, { study, api }) {
   const store = new Store({
-    study, world: worldOf(study.problem, (state) => api.link(`pictures/${state}`)), question: null, phase: "loading", message: "",
-    said: null, draft: null, belief: null, certificate: null, worker: null, people: [], isOnline: true, isLost: false,
-    numAnswers: study.num_answers, historyAge: 0, isFinishShown: false,
+    study,
+    world: worldOf(study.problem, (state) => api.link(`pictures/${state}`)),
+    question: null,
+    phase: "loading",
+    message: "",
+    said: null,
+    draft: null,
+    belief: null,
+    certificate: null,
+    worker: null,
+    people: [],
+    isOnline: true,
+    isLost: false,
+    numAnswers: study.num_answers,
+    historyAge: 0,
+    isFinishShown: false,
   });
-  const outbox = new Outbox(api, { lost: (isLost) => store.set({ isLost }), refused: (error) => session.tell(error.message, "bad") });
+  const outbox = new Outbox(api, {
+    lost: (isLost) => store.set({ isLost }),
+    refused: (error) => session.tell(error.message, "bad"),
+  });
   const announcer = document.getElementById("announcer");
-  const session = new Session({ api, outbox, store, stageFn: () => ask.stage, announce: (text) => say(announcer, text) });
+  const session = new Session({
+    api,
+    outbox,
+    store,
+    stageFn: () => ask.stage,
+    announce: (text) => say(announcer, text),
+  });
   const help = helpDialog(study);
   const ask = new Ask(session, store);
   const helpButton = document.getElementById("help");
   helpButton.hidden = false;
   helpButton.onclick = () => help.showModal();
   const finish = finishPanel(store, api, () => setFinish(false));
-  const strip = h("p", { class: "holds-strip", hidden: true }, h("button", { type: "button", class: "quiet", onclick: () => setFinish(true) }, "✓ The certificate holds. Show it."));
+  const strip = h(
+    "p",
+    { class: "holds-strip", hidden: true },
+    h(
+      "button",
+      { type: "button", class: "quiet", onclick: () => setFinish(true) },
+      "✓ The certificate holds. Show it.",
+    ),
+  );
   const left = h("div", { class: "left" }, strip, finish.element, ask.element);
-  const right = h("div", { class: "right", role: "complementary", "aria-label": "What has been learned" },
-    progressPanel(store), mapsPanel(store), modelPanel(store), historyPanel(store, session));
+  const right = h(
+    "div",
+    { class: "right", role: "complementary", "aria-label": "What has been learned" },
+    progressPanel(store),
+    mapsPanel(store),
+    modelPanel(store),
+    historyPanel(store, session),
+  );
   refill(main, h("h1", { class: "sr-only" }, study.name), h("div", { class: "work" }, left, right), help);
   say(document.getElementById("study-name"), study.name);
 
@@ -61,7 +97,8 @@ export function startWork(main, { study, api }) {
   function refresh(name) {
     if (fetching[name]) return void (fetching[name] = "stale");
     fetching[name] = "current";
-    api.get(name)
+    api
+      .get(name)
       .then((found) => {
         store.set({ [name]: found });
         if (name === "belief" && store.get("phase") !== "saving") store.set({ numAnswers: found.num_answers });
@@ -87,7 +124,8 @@ export function startWork(main, { study, api }) {
   /** Say so if the server is there, but does not know this page any more: no patience helps then. */
   function checkToken() {
     api.get("status").catch((error) => {
-      if (error instanceof Refusal && error.status === 401) session.tell("This page is locked out. Open the address that the studio prints now.", "bad");
+      if (error instanceof Refusal && error.status === 401)
+        session.tell("This page is locked out. Open the address that the studio prints now.", "bad");
     });
   }
 
@@ -114,10 +152,14 @@ export function startWork(main, { study, api }) {
     people: ({ annotators }) => store.set({ people: annotators }),
     bye: () => {},
   };
-  const live = listen(api.link("events"), (name, data) => heard[name](data), (isOnline) => {
-    store.set({ isOnline });
-    if (!isOnline) checkToken();
-  });
+  const live = listen(
+    api.link("events"),
+    (name, data) => heard[name](data),
+    (isOnline) => {
+      store.set({ isOnline });
+      if (!isOnline) checkToken();
+    },
+  );
   outbox.flush().then(() => session.fetch());
 
   /** Keys are for the question wherever the focus is, unless a field or a map has them. */
@@ -159,16 +201,26 @@ function showConnection(store, isOnline, isLost) {
     element.classList.remove("lost");
     return say(element, "");
   }
-  timer = setTimeout(() => {
-    element.classList.add("lost");
-    const kept = store.get("isLost") ? "Your answer is kept here and sent as soon as it is back." : "Nothing is lost.";
-    say(element, `The server does not answer; trying again. ${kept}`);
-  }, isLost ? 300 : PATIENCE);
+  timer = setTimeout(
+    () => {
+      element.classList.add("lost");
+      const kept = store.get("isLost")
+        ? "Your answer is kept here and sent as soon as it is back."
+        : "Nothing is lost.";
+      say(element, `The server does not answer; trying again. ${kept}`);
+    },
+    isLost ? 300 : PATIENCE,
+  );
 }
 
 function showPeople(people, own) {
   const others = people.filter((person) => person.is_here || person.name === own);
   const chip = ({ name, num_answers: count }) =>
-    h("li", { class: name === own ? "own" : "" }, h("span", { class: "who" }, name ?? "you"), h("span", { class: "hint" }, counted(count, "answer")));
+    h(
+      "li",
+      { class: name === own ? "own" : "" },
+      h("span", { class: "who" }, name ?? "you"),
+      h("span", { class: "hint" }, counted(count, "answer")),
+    );
   refill(document.getElementById("people"), others.length > 1 || own ? others.map(chip) : []);
 }

@@ -13,15 +13,18 @@ const WAITING = {
   finished: "There is nothing left to ask.",
 };
 
-const BECAUSE = "An answer here is expected to help most, given what is known and what is being asked elsewhere.";
-
 export class Ask {
   constructor(session, store) {
     Object.assign(this, { session, store });
     this.count = h("p", { class: "eyebrow" });
     this.title = h("h2", { id: "question", tabindex: "-1" });
     this.again = h("p", { class: "again" });
-    this.why = h("details", { class: "why", open: window.matchMedia("(min-width: 62rem)").matches }, h("summary", {}, "Why this question?"), h("p", {}));
+    this.why = h(
+      "details",
+      { class: "why", open: window.matchMedia("(min-width: 62rem)").matches },
+      h("summary", {}, "Why this question?"),
+      h("p", {}),
+    );
     this.stageHolder = h("div");
     this.pad = new Pad((action) => session.choose(action));
     this.said = h("p", { class: "said", role: "status" });
@@ -29,8 +32,23 @@ export class Ask {
     this.tools = this.makeTools();
     this.commenting = this.makeComment();
     this.waiting = h("div", { class: "waiting" }, h("span", { class: "spinner", "aria-hidden": "true" }), h("p", {}));
-    this.body = h("div", { class: "ask-body" }, this.stageHolder, h("div", { class: "controls" }, this.pad.element, this.said, this.tools, this.commenting));
-    this.element = h("section", { class: "card ask", "aria-labelledby": "question" }, this.count, this.title, this.again, this.waiting, this.body, this.hint, this.why);
+    this.body = h(
+      "div",
+      { class: "ask-body" },
+      this.stageHolder,
+      h("div", { class: "controls" }, this.pad.element, this.said, this.tools, this.commenting),
+    );
+    this.element = h(
+      "section",
+      { class: "card ask", "aria-labelledby": "question" },
+      this.count,
+      this.title,
+      this.again,
+      this.waiting,
+      this.body,
+      this.hint,
+      this.why,
+    );
     store.on(["world"], ({ world }) => world && this.setWorld(world));
     store.on(["question", "phase", "message"], (values) => this.show(values));
     store.on(["said"], ({ said }) => this.showSaid(said));
@@ -44,16 +62,24 @@ export class Ask {
 
   makeTools() {
     const tool = (name, label, key, act) => {
-      const button = h("button", { type: "button", class: "tool", onclick: (event) => letGo(event) || act() }, label, h("kbd", { "aria-hidden": "true" }, key));
+      const button = h(
+        "button",
+        { type: "button", class: "tool", onclick: (event) => letGo(event) || act() },
+        label,
+        h("kbd", { "aria-hidden": "true" }, key),
+      );
       this[`${name}Button`] = button;
       return button;
     };
-    return h("div", { class: "tools", role: "group", "aria-label": "Other answers" },
+    return h(
+      "div",
+      { class: "tools", role: "group", "aria-label": "Other answers" },
       tool("undo", "Undo", "U", () => this.session.undo()),
       tool("skip", "Skip", "N", () => this.session.skip()),
       tool("cannot", "Cannot be answered", "X", () => this.session.cannot()),
       tool("end", "End here", "E", () => this.session.end()),
-      tool("comment", "Comment", "C", () => this.toggleComment()));
+      tool("comment", "Comment", "C", () => this.toggleComment()),
+    );
   }
 
   makeComment() {
@@ -62,9 +88,13 @@ export class Ask {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.keepComment();
       if (event.key === "Escape") this.toggleComment(false);
     });
-    return h("div", { class: "comment", hidden: true },
-      h("label", { for: "comment" }, "Comment on this question"), this.field,
-      h("button", { type: "button", onclick: () => this.keepComment() }, "Keep comment"));
+    return h(
+      "div",
+      { class: "comment", hidden: true },
+      h("label", { for: "comment" }, "Comment on this question"),
+      this.field,
+      h("button", { type: "button", onclick: () => this.keepComment() }, "Keep comment"),
+    );
   }
 
   toggleComment(isOpen = this.commenting.hidden) {
@@ -79,7 +109,7 @@ export class Ask {
     this.toggleComment(false);
   }
 
-  show({ question, phase, message, world }) {
+  show({ question, phase, message, world, numAnswers }) {
     const isWaiting = !question;
     Object.assign(this.element.dataset, { phase, question: question?.id ?? "" });
     this.waiting.hidden = !isWaiting;
@@ -87,7 +117,7 @@ export class Ask {
     this.element.classList.toggle("correcting", phase === "correcting");
     this.element.setAttribute("aria-busy", String(phase === "saving" || phase === "preparing"));
     if (isWaiting) {
-      say(this.title, phase === "finished" ? WAITING.finished : "Thank you.");
+      say(this.title, phase === "finished" ? WAITING.finished : numAnswers > 0 ? "Thank you." : "One moment.");
       say(this.waiting.lastChild, message || WAITING[phase] || WAITING.loading);
       this.waiting.firstChild.hidden = phase === "finished";
       return;
@@ -96,15 +126,30 @@ export class Ask {
     if (question.id !== this.shownId) this.newQuestion(question);
     const { kind, steps = [], length, correcting } = question;
     say(this.count, correcting ? `Correcting the answer to question ${question.id}` : countWords(question));
-    say(this.title, correcting ? `${sentence(question.place)}: what would you do instead of “${correcting.answer}”?` : question.text);
-    say(this.again, question.is_again && question.previous ? `Asked again: before, it was “${question.previous}”.` : "");
-    say(this.why.lastChild, `${BECAUSE} ${question.why ?? ""}`);
-    this.stage.show({ state: question.here, options: question.actions, trail: steps.map((step) => withIntended(world, step)), label: `${pictureWords(world)} ${question.place}.` });
+    say(
+      this.title,
+      correcting ? `${sentence(question.place)}: what would you do instead of “${correcting.answer}”?` : question.text,
+    );
+    say(
+      this.again,
+      question.is_again && question.previous ? `Asked again: before, it was “${question.previous}”.` : "",
+    );
+    say(this.why.lastChild, question.why ?? "");
+    this.stage.show({
+      state: question.here,
+      options: question.actions,
+      trail: steps.map((step) => withIntended(world, step)),
+      label: `${pictureWords(world)} ${question.place}.`,
+    });
     const hasLostFocus = this.pad.show(question.actions, phase === "saving");
     if (hasLostFocus) this.title.focus({ preventScroll: true });
     this.endButton.hidden = kind !== "trajectory";
     this.endButton.setAttribute("aria-disabled", String(steps.length === 0));
-    this.undoButton.firstChild.textContent = correcting ? "Cancel" : kind === "trajectory" && steps.length ? "Undo step" : "Undo";
+    this.undoButton.firstChild.textContent = correcting
+      ? "Cancel"
+      : kind === "trajectory" && steps.length
+        ? "Undo step"
+        : "Undo";
     this.skipButton.hidden = this.cannotButton.hidden = Boolean(correcting);
     say(this.hint, hintFor(world, question.actions));
     this.element.style.setProperty("--progress", length ? `${(100 * steps.length) / length}%` : "0%");
@@ -141,12 +186,24 @@ function hintFor(world, actions) {
   if (arrows) words.push(`Arrow keys${letters ? " or WASD" : ""} move`);
   if (stay) words.push(`space means ${stay.label}`);
   if (world.kind !== "list") words.push("or click on a place next to you");
-  if (!arrows && actions.length) words.push(`keys ${actions.map((one) => shownKeys(one.keys)[0]).filter(Boolean).join(", ")}`);
+  if (!arrows && actions.length)
+    words.push(
+      `keys ${actions
+        .map((one) => shownKeys(one.keys)[0])
+        .filter(Boolean)
+        .join(", ")}`,
+    );
   return `${sentence(words.join(", "))}.`;
 }
 
-const pictureWords = (world) => (world.kind === "grid" ? `Map of ${world.height} by ${world.width} cells. You are at` : `Map of ${counted(world.places.length, "place")}. You are at`);
+const pictureWords = (world) =>
+  world.kind === "grid"
+    ? `Map of ${world.height} by ${world.width} cells. You are at`
+    : `Map of ${counted(world.places.length, "place")}. You are at`;
 
-const withIntended = (world, step) => ({ ...step, intended: step.intended ?? world.outcomes?.[step.state]?.[step.action]?.[0]?.[0] ?? null });
+const withIntended = (world, step) => ({
+  ...step,
+  intended: step.intended ?? world.outcomes?.[step.state]?.[step.action]?.[0]?.[0] ?? null,
+});
 
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -12,8 +12,10 @@ export const turnKeys = (isOn) => localStorage.setItem(SETTING, isOn ? "on" : "o
 
 /** Return what an event means among the keys of a question: { action } or { command }, or null. */
 export function meaningOf(event, actions) {
-  if (event.altKey || event.isComposing || event.target.closest?.("input, textarea, select, dialog, [data-own-keys]")) return null;
-  if (event.ctrlKey || event.metaKey) return event.key.toLowerCase() === "z" && !event.shiftKey ? { command: "undo" } : null;
+  if (event.altKey || event.isComposing || event.target.closest?.("input, textarea, select, dialog, [data-own-keys]"))
+    return null;
+  if (event.ctrlKey || event.metaKey)
+    return event.key.toLowerCase() === "z" && !event.shiftKey ? { command: "undo" } : null;
   if (!areKeysOn()) return null;
   if ((event.key === " " || event.key === "Enter") && event.target.closest?.("button, a, summary, label")) return null;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;

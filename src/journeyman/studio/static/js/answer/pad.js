@@ -1,4 +1,4 @@
-/** Buttons for the actions: a cross of arrows where they are moves, else one below the other. For fingers and for Tab. */
+/** Buttons for the actions: a cross of arrows where they are moves, else a row. For fingers, and for Tab. */
 
 import { h } from "../dom.js";
 import { directionOf, shownKeys } from "./keys.js";
@@ -13,12 +13,16 @@ export class Pad {
 
   /** Show buttons for the options; a button that stays is kept, and so is the focus on it. */
   show(options, isWaiting) {
-    const isCross = options.some((option) => directionOf(option.keys)) && options.every((option) => slotOf(option) !== null);
+    const isCross =
+      options.some((option) => directionOf(option.keys)) && options.every((option) => slotOf(option) !== null);
     this.element.classList.toggle("cross", isCross);
     const hadFocus = this.element.contains(document.activeElement);
     const shown = options.map((option) => this.button(option, isCross));
     for (const [action, button] of this.buttons) if (!shown.includes(button)) this.drop(action, button);
-    shown.forEach((button, i) => this.element.children[i] === button || this.element.insertBefore(button, this.element.children[i] ?? null));
+    shown.forEach(
+      (button, i) =>
+        this.element.children[i] === button || this.element.insertBefore(button, this.element.children[i] ?? null),
+    );
     for (const button of shown) button.setAttribute("aria-disabled", String(isWaiting));
     return hadFocus && !this.element.contains(document.activeElement);
   }
@@ -35,7 +39,11 @@ export class Pad {
     const key = shownKeys(keys)[0];
     const parts = isCross
       ? [h("span", { class: "glyph", "aria-hidden": "true" }, glyph), h("span", { class: "word" }, label)]
-      : [key && h("kbd", { "aria-hidden": "true" }, key), h("span", { class: "word" }, label === key ? `action ${label}` : label), words && words !== label && h("small", {}, words)];
+      : [
+          key && h("kbd", { "aria-hidden": "true" }, key),
+          h("span", { class: "word" }, label === key ? `action ${label}` : label),
+          words && words !== label && h("small", {}, words),
+        ];
     button.replaceChildren(...parts.filter(Boolean));
     button.title = words ? `${label}: ${words}` : label;
     return button;

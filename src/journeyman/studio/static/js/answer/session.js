@@ -60,7 +60,8 @@ export class Session {
     const option = this.question?.actions.find((one) => one.action === action);
     if (!option) return;
     if (this.phase === "correcting") await this.finishCorrecting(option);
-    else if (this.phase === "asking") await (this.question.kind === "trajectory" ? this.step(option) : this.answer(option));
+    else if (this.phase === "asking")
+      await (this.question.kind === "trajectory" ? this.step(option) : this.answer(option));
   }
 
   async answer({ action, label }) {
@@ -88,7 +89,10 @@ export class Session {
       if (reply.kept !== null) {
         this.undoable = reply.kept;
         const here = step.next_state ?? step.state;
-        this.store.set({ question: { ...before, here, steps: [...before.steps, step], actions: [], is_over: true }, numAnswers: reply.num_answers });
+        this.store.set({
+          question: { ...before, here, steps: [...before.steps, step], actions: [], is_over: true },
+          numAnswers: reply.num_answers,
+        });
         this.announce(`${happened} The run is over, and kept.`);
         await after(READING);
       }
@@ -100,7 +104,8 @@ export class Session {
   happened({ state, next_state: next, slipped: isSlip }, label) {
     const { states } = this.store.get("world");
     if (next === null) return `${label}: that was the end.`;
-    if (isSlip) return `You chose ${label}, but slipped${next === state ? " and stayed where you are" : ` to ${states[next].words}`}.`;
+    if (isSlip)
+      return `You chose ${label}, but slipped${next === state ? " and stayed here" : ` to ${states[next].words}`}.`;
     return next === state ? `${label}: you are still here.` : `${label}, to ${states[next].words}.`;
   }
 
@@ -198,8 +203,21 @@ export class Session {
 
   rebuilt(item) {
     const world = this.store.get("world");
-    const actions = world.actions.map((one) => ({ ...one, words: "", leads_to: world.outcomes?.[item.state]?.[one.action]?.[0]?.[0] ?? null }));
-    return { id: item.question, kind: "state", state: item.state, here: item.state, place: item.place, why: item.why, comment: item.comment, actions };
+    const actions = world.actions.map((one) => ({
+      ...one,
+      words: "",
+      leads_to: world.outcomes?.[item.state]?.[one.action]?.[0]?.[0] ?? null,
+    }));
+    return {
+      id: item.question,
+      kind: "state",
+      state: item.state,
+      here: item.state,
+      place: item.place,
+      why: item.why,
+      comment: item.comment,
+      actions,
+    };
   }
 
   async finishCorrecting({ action, label }) {

@@ -15,14 +15,26 @@ export function makeBoard(world, part, { label, className }) {
   const box = [part.x, part.y, part.width, part.height].map((length) => round(length * UNIT));
   const shapes = new Map(part.places.map((place) => [place, shapeOf(world, place)]));
   const ground = world.kind === "grid" ? walls(box) : part.places.length ? links(world, part) : [];
-  const marks = s("g", { class: "marks" }, part.places.filter((place) => world.places[place].isTerminal).map((place) => frame(world, place, 5, "terminal")));
+  const marks = s(
+    "g",
+    { class: "marks" },
+    part.places.filter((place) => world.places[place].isTerminal).map((place) => frame(world, place, 5, "terminal")),
+  );
   const over = s("g", { class: "over" });
-  const svg = s("svg", { class: `board ${world.kind} ${className}`, viewBox: box.join(" "), role: "img", "aria-label": label },
-    s("g", { class: "ground" }, ground, [...shapes.values()]), marks, over);
+  const svg = s(
+    "svg",
+    { class: `board ${world.kind} ${className}`, viewBox: box.join(" "), role: "img", "aria-label": label },
+    s("g", { class: "ground" }, ground, [...shapes.values()]),
+    marks,
+    over,
+  );
   return { svg, part, shapes, marks, over };
 }
 
-export const centre = (world, place) => ({ x: round(world.places[place].x * UNIT), y: round(world.places[place].y * UNIT) });
+export const centre = (world, place) => ({
+  x: round(world.places[place].x * UNIT),
+  y: round(world.places[place].y * UNIT),
+});
 
 /** Return how far a shape reaches from its centre. */
 export const reach = (world) => (world.kind === "grid" ? UNIT / 2 : NODE * UNIT);
@@ -62,23 +74,37 @@ export function shortened(world, from, to, gap = 0) {
   const [start, end] = [centre(world, from), centre(world, to)];
   const length = Math.hypot(end.x - start.x, end.y - start.y) || 1;
   const rim = Math.min(reach(world) + gap, length / 2) / length;
-  const between = (share) => ({ x: round(start.x + share * (end.x - start.x)), y: round(start.y + share * (end.y - start.y)) });
+  const between = (share) => ({
+    x: round(start.x + share * (end.x - start.x)),
+    y: round(start.y + share * (end.y - start.y)),
+  });
   return [between(rim), between(1 - rim)];
 }
 
 function head(start, end) {
   const angle = Math.atan2(end.y - start.y, end.x - start.x);
-  const corner = (turn) => `${round(end.x - 16 * Math.cos(angle + turn))} ${round(end.y - 16 * Math.sin(angle + turn))}`;
+  const corner = (turn) =>
+    `${round(end.x - 16 * Math.cos(angle + turn))} ${round(end.y - 16 * Math.sin(angle + turn))}`;
   return `M ${end.x} ${end.y} L ${corner(0.45)} L ${corner(-0.45)} Z`;
 }
 
-const ARROW = [[-0.5, -0.13], [0.05, -0.13], [0.05, -0.34], [0.5, 0], [0.05, 0.34], [0.05, 0.13], [-0.5, 0.13]];
+const ARROW = [
+  [-0.5, -0.13],
+  [0.05, -0.13],
+  [0.05, -0.34],
+  [0.5, 0],
+  [0.05, 0.34],
+  [0.05, 0.13],
+  [-0.5, 0.13],
+];
 
 /** Return an arrow around a point that points along (dx, dy), `length` units long. */
 export function arrow({ x, y }, dx, dy, length, className) {
   const size = Math.hypot(dx, dy) || 1;
   const [ux, uy] = [(length * dx) / size, (length * dy) / size];
-  const points = ARROW.map(([along, across]) => `${round(x + along * ux - across * uy)},${round(y + along * uy + across * ux)}`);
+  const points = ARROW.map(
+    ([along, across]) => `${round(x + along * ux - across * uy)},${round(y + along * uy + across * ux)}`,
+  );
   return s("polygon", { class: className, points: points.join(" ") });
 }
 

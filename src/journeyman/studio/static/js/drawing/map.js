@@ -52,7 +52,9 @@ export class ValueMap {
   /** Mark the place that somebody looks at, on any map; null: none. */
   point(place) {
     const isShown = place !== null && this.board?.shapes.has(place);
-    this.pointer?.replaceChildren(...(isShown ? [frame(this.world, place, this.world.kind === "grid" ? 5 : -6, "pointer")] : []));
+    this.pointer?.replaceChildren(
+      ...(isShown ? [frame(this.world, place, this.world.kind === "grid" ? 5 : -6, "pointer")] : []),
+    );
   }
 }
 
@@ -70,7 +72,8 @@ export function neighbour(world, place, dx, dy) {
   world.places.forEach((to, other) => {
     const [x, y] = [to.x - from.x, to.y - from.y];
     const [along, across] = [x * dx + y * dy, Math.abs(x * dy) + Math.abs(y * dx)];
-    if (along > 0.2 && across <= along + 0.01 && along + 2 * across < least) [best, least] = [other, along + 2 * across];
+    if (along > 0.2 && across <= along + 0.01 && along + 2 * across < least)
+      [best, least] = [other, along + 2 * across];
   });
   return best;
 }

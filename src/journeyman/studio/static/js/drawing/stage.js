@@ -1,8 +1,8 @@
 /**
  * The drawing of one question: the place that is asked about, where each action leads, and the way that led here.
  *
- * `show(situation)` draws it. A situation has a `state`, `options` (actions, with the state that each most likely leads to)
- * and a `trail` of steps, each with what was intended and what happened.
+ * `show(situation)` draws it. A situation has a `state`, `options` (actions, with the state that each most likely leads
+ * to) and a `trail` of steps, each with what was intended and what happened.
  */
 
 import { after, h, isStill, s } from "../dom.js";
@@ -37,11 +37,21 @@ class Stage {
     if (!this.board || !isInside(this.world, this.board.part, this.place)) this.build(label);
     this.board.svg.setAttribute("aria-label", label);
     for (const [place, shape] of this.board.shapes) {
-      shape.classList.toggle("reachable", this.options.some((option) => option.place === place));
+      shape.classList.toggle(
+        "reachable",
+        this.options.some((option) => option.place === place),
+      );
       shape.classList.toggle("here", place === this.place);
     }
     for (const [place, name] of this.names) this.keepClear(place, name);
-    this.layer.replaceChildren(s("g", { class: "trail" }, trail.map((step) => this.step(step))), ...this.chips());
+    this.layer.replaceChildren(
+      s(
+        "g",
+        { class: "trail" },
+        trail.map((step) => this.step(step)),
+      ),
+      ...this.chips(),
+    );
     this.glide(centre(this.world, this.place));
   }
 
@@ -55,7 +65,10 @@ class Stage {
     this.board.marks.append(s("g", { class: "names", "aria-hidden": "true" }, [...this.names.values()]));
     const shape = { "--ratio": round(part.width / part.height), "--columns": round(part.width) };
     const note = `Shown: ${part.places.length} of ${this.world.places.length} places, around the question.`;
-    this.element.replaceChildren(h("div", { class: "frame", vars: shape }, this.board.svg), part.isWhole ? "" : h("p", { class: "hint" }, note));
+    this.element.replaceChildren(
+      h("div", { class: "frame", vars: shape }, this.board.svg),
+      part.isWhole ? "" : h("p", { class: "hint" }, note),
+    );
   }
 
   placeAt(state) {
@@ -91,7 +104,9 @@ class Stage {
     const { x, y } = centre(this.world, place);
     if (this.world.kind === "grid") {
       const word = label || (this.world.looks.get(kind) === "ground" ? "" : kind);
-      return word && this.board.part.width <= MAX_NAMED ? s("text", { class: "kind", x: x - 39, y: y - 24 }, short(word, 9)) : null;
+      return word && this.board.part.width <= MAX_NAMED
+        ? s("text", { class: "kind", x: x - 39, y: y - 24 }, short(word, 9))
+        : null;
     }
     if (label.length <= MAX_INSIDE) return s("text", { class: "node-name", x, y }, label);
     const [dx, dy] = freeSide(this.world, place);
@@ -112,15 +127,25 @@ class Stage {
   step({ state, next_state: next, intended, slipped: isSlip }) {
     const [from, to, meant] = [state, next, intended].map((one) => (one === undefined ? null : this.placeAt(one)));
     const [start, end] = [centre(this.world, from), to === null ? null : centre(this.world, to)];
-    const line = end && to !== from && s("line", { class: isSlip ? "step slip" : "step", x1: start.x, y1: start.y, x2: end.x, y2: end.y });
-    return [line, isSlip && meant !== null && meant !== from && this.missed(from, meant), s("circle", { class: "footprint", cx: start.x, cy: start.y, r: 8 })];
+    const line =
+      end &&
+      to !== from &&
+      s("line", { class: isSlip ? "step slip" : "step", x1: start.x, y1: start.y, x2: end.x, y2: end.y });
+    return [
+      line,
+      isSlip && meant !== null && meant !== from && this.missed(from, meant),
+      s("circle", { class: "footprint", cx: start.x, cy: start.y, r: 8 }),
+    ];
   }
 
   missed(from, meant) {
     const [start, end] = shortened(this.world, from, meant, -0.7 * reach(this.world));
-    return s("g", { class: "missed" },
+    return s(
+      "g",
+      { class: "missed" },
       s("line", { x1: start.x, y1: start.y, x2: end.x, y2: end.y }),
-      s("path", { d: `M ${end.x - 9} ${end.y - 9} l 18 18 m 0 -18 l -18 18` }));
+      s("path", { d: `M ${end.x - 9} ${end.y - 9} l 18 18 m 0 -18 l -18 18` }),
+    );
   }
 
   chips() {
@@ -134,8 +159,17 @@ class Stage {
       const length = Math.hypot(dx, dy);
       const share = (this.world.kind === "grid" ? 0.5 * length + 24 : 0.5 * length) / length;
       const at = { x: round(here.x + share * dx), y: round(here.y + share * dy) };
-      const glyph = directionOf(keys) ? arrow(at, ...directionOf(keys), 26, "glyph") : s("text", { ...at, class: "glyph" }, shownKeys(keys)[0] ?? "");
-      return [s("g", { class: "chip", "data-place": place, "data-action": action }, s("circle", { cx: at.x, cy: at.y, r: 20 }), glyph)];
+      const glyph = directionOf(keys)
+        ? arrow(at, ...directionOf(keys), 26, "glyph")
+        : s("text", { ...at, class: "glyph" }, shownKeys(keys)[0] ?? "");
+      return [
+        s(
+          "g",
+          { class: "chip", "data-place": place, "data-action": action },
+          s("circle", { cx: at.x, cy: at.y, r: 20 }),
+          glyph,
+        ),
+      ];
     });
   }
 }
@@ -169,17 +203,34 @@ class Card {
 function token(size) {
   const radius = Math.min(22, 0.7 * size);
   const eye = (x) => s("circle", { class: "eye", cx: x * radius, cy: -0.15 * radius, r: 0.15 * radius });
-  return s("g", { class: "token", "aria-hidden": "true" },
-    s("circle", { class: "halo", r: radius + 9 }), s("circle", { class: "body", r: radius }), eye(-0.32), eye(0.32));
+  return s(
+    "g",
+    { class: "token", "aria-hidden": "true" },
+    s("circle", { class: "halo", r: radius + 9 }),
+    s("circle", { class: "body", r: radius }),
+    eye(-0.32),
+    eye(0.32),
+  );
 }
 
-const SIDES = [[0, 1], [0, -1], [1, 0], [-1, 0]]; // below, above, right, left
+const SIDES = [
+  [0, 1],
+  [0, -1],
+  [1, 0],
+  [-1, 0],
+]; // below, above, right, left
 
 /** Return the side of a node that is furthest from all lines that end there. */
 function freeSide(world, place) {
   const from = world.places[place];
-  const others = world.links.filter(([one, other]) => one === place || other === place).map(([one, other]) => world.places[one === place ? other : one]);
-  const nearness = ([dx, dy]) => Math.max(-1, ...others.map(({ x, y }) => ((x - from.x) * dx + (y - from.y) * dy) / (Math.hypot(x - from.x, y - from.y) || 1)));
+  const others = world.links
+    .filter(([one, other]) => one === place || other === place)
+    .map(([one, other]) => world.places[one === place ? other : one]);
+  const nearness = ([dx, dy]) =>
+    Math.max(
+      -1,
+      ...others.map(({ x, y }) => ((x - from.x) * dx + (y - from.y) * dy) / (Math.hypot(x - from.x, y - from.y) || 1)),
+    );
   return SIDES.reduce((best, side) => (nearness(side) < nearness(best) - 0.05 ? side : best));
 }
 

@@ -10,7 +10,7 @@ import { looksOf } from "./kinds.js";
 const MAX_SIDE = 16; // cells in a row or column that can still be read and clicked
 const MAX_NODES = 260;
 
-/** Return the world of a study, from what the server says about its problem; `pictureFn(state)` is where a picture is. */
+/** Return the world of a study, from what the server says about its problem; `pictureFn(state)`: where a picture is. */
 export function worldOf({ drawing, states, grid, graph, actions, outcomes }, pictureFn) {
   const first = new Map(); // of the states of each place
   states.places.forEach((place, state) => first.has(place) || first.set(place, state));
@@ -76,7 +76,8 @@ export function partAround(world, place) {
 export function isInside(world, part, place) {
   if (part.isWhole) return true;
   if (world.kind === "graph") return part.around === place;
-  const isNear = (at, first, size, all) => (at > first + 2 || first <= 0) && (at < first + size - 2 || first + size >= all);
+  const isNear = (at, first, size, all) =>
+    (at > first + 2 || first <= 0) && (at < first + size - 2 || first + size >= all);
   const { x, y } = world.places[place];
   return isNear(x, part.x, part.width, world.width) && isNear(y, part.y, part.height, world.height);
 }
@@ -100,7 +101,10 @@ function nodesAround(world, place) {
   if (world.places.length <= MAX_NODES) return indices(world);
   const neighbours = new Map();
   for (const [from, to] of world.links) {
-    for (const [one, other] of [[from, to], [to, from]]) {
+    for (const [one, other] of [
+      [from, to],
+      [to, from],
+    ]) {
       if (!neighbours.has(one)) neighbours.set(one, []);
       neighbours.get(one).push(other);
     }

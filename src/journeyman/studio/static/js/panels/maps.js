@@ -1,4 +1,4 @@
-/** What is known in each place: where an answer would help most, the reward, how unsure it is, and what the apprentice does. */
+/** What is known in each place: where an answer helps most, the reward, its uncertainty, the apprentice's choice. */
 
 import { h, refill, say } from "../dom.js";
 import { neighbour, ValueMap } from "../drawing/map.js";
@@ -18,7 +18,13 @@ const MAX_ROWS = 60;
 export function mapsPanel(store) {
   const readout = h("p", { class: "readout", "aria-live": "polite" });
   const holder = h("div", { class: "maps" });
-  const element = h("section", { class: "card known", "aria-labelledby": "known-title" }, h("h3", { id: "known-title" }, "What has been learned"), holder, readout);
+  const element = h(
+    "section",
+    { class: "card known", "aria-labelledby": "known-title" },
+    h("h3", { id: "known-title" }, "What has been learned"),
+    holder,
+    readout,
+  );
   let view = null;
   store.on(["world"], ({ world }) => {
     if (!world) return;
@@ -38,15 +44,43 @@ function mapsView(world, readout) {
   const point = (place) => {
     pointed = place;
     for (const map of Object.values(maps)) map.point(place);
-    say(readout, place === null || !knowledge ? "Look at a place to read its numbers." : placeWords(world, knowledge, states[place]));
+    say(
+      readout,
+      place === null || !knowledge
+        ? "Look at a place to read its numbers."
+        : placeWords(world, knowledge, states[place]),
+    );
   };
   const figures = MAPS.map(({ name, ramp, title, explain, ends }) => {
     maps[name] = new ValueMap(world, { ramp, label: title, pointFn: point });
     const heading = h("figcaption", {});
-    const scale = h("div", { class: `scale ${ramp}` }, h("span", {}, ends?.[0] ?? ""), h("span", { class: "ramp", "aria-hidden": "true" }), h("span", {}, ends?.[1] ?? ""));
-    return { name, title, explain, heading, scale, element: h("figure", { class: "small-map" }, heading, maps[name].element, scale) };
+    const scale = h(
+      "div",
+      { class: `scale ${ramp}` },
+      h("span", {}, ends?.[0] ?? ""),
+      h("span", { class: "ramp", "aria-hidden": "true" }),
+      h("span", {}, ends?.[1] ?? ""),
+    );
+    return {
+      name,
+      title,
+      explain,
+      heading,
+      scale,
+      element: h("figure", { class: "small-map" }, heading, maps[name].element, scale),
+    };
   });
-  const element = h("div", { class: "map-grid", tabindex: "0", role: "group", "data-own-keys": true, "aria-label": "Maps. Arrow keys go from place to place and read their numbers." }, figures.map((figure) => figure.element));
+  const element = h(
+    "div",
+    {
+      class: "map-grid",
+      tabindex: "0",
+      role: "group",
+      "data-own-keys": true,
+      "aria-label": "Maps. Arrow keys go from place to place and read their numbers.",
+    },
+    figures.map((figure) => figure.element),
+  );
   element.addEventListener("keydown", (event) => {
     const direction = KEYS[event.key];
     if (!direction) return;
@@ -63,14 +97,39 @@ function mapsView(world, readout) {
       const around = world.placeOf[state];
       const at = (values) => states.map((one) => (one === null ? null : (values?.[one] ?? null)));
       const rewards = states.map((one) => rewardAt(belief, one));
-      const [means, sds, scores, chances] = [rewards.map(([mean]) => mean), rewards.map(([, sd]) => sd), at(belief.scores?.values), at(belief.policy?.chances)];
+      const [means, sds, scores, chances] = [
+        rewards.map(([mean]) => mean),
+        rewards.map(([, sd]) => sd),
+        at(belief.scores?.values),
+        at(belief.policy?.chances),
+      ];
       const chance = 1 / Math.max(2, world.actions.length); // of being right without knowing anything
       const [most, widest, best] = [largest(means), largest(sds), largest(scores)];
-      maps.help.show(around, scores.map((value) => value === null ? null : Math.max(0, value) / best));
-      maps.reward.show(around, means.map((value) => value === null ? null : value / most));
-      maps.doubt.show(around, sds.map((value) => value === null ? null : value / widest));
-      maps.policy.show(around, chances.map((value, place) => value === null || world.places[place].isTerminal ? null : Math.max(0, (value - chance) / (1 - chance))), states.map((one) => glyphOf(world, belief, one)));
-      const ends = { help: null, policy: null, reward: [signed(-most), signed(most)], doubt: ["0", `± ${plain(widest)}`] };
+      maps.help.show(
+        around,
+        scores.map((value) => (value === null ? null : Math.max(0, value) / best)),
+      );
+      maps.reward.show(
+        around,
+        means.map((value) => (value === null ? null : value / most)),
+      );
+      maps.doubt.show(
+        around,
+        sds.map((value) => (value === null ? null : value / widest)),
+      );
+      maps.policy.show(
+        around,
+        chances.map((value, place) =>
+          value === null || world.places[place].isTerminal ? null : Math.max(0, (value - chance) / (1 - chance)),
+        ),
+        states.map((one) => glyphOf(world, belief, one)),
+      );
+      const ends = {
+        help: null,
+        policy: null,
+        reward: [signed(-most), signed(most)],
+        doubt: ["0", `± ${plain(widest)}`],
+      };
       for (const { name, title, explain, heading, scale } of figures) {
         if (!heading.firstChild) heading.append(explained(title, belief.explain?.[explain] ?? title, "title"));
         if (ends[name]) [scale.firstChild.textContent, scale.lastChild.textContent] = ends[name];
@@ -87,7 +146,9 @@ function rewardAt({ reward, policy }, state) {
   if (state === null || !reward) return [null, null];
   const action = policy?.actions?.[state] ?? null;
   const { by_action: table } = reward;
-  return table && action !== null ? [table.mean[state][action], table.sd[state][action]] : [reward.mean[state], reward.sd[state]];
+  return table && action !== null
+    ? [table.mean[state][action], table.sd[state][action]]
+    : [reward.mean[state], reward.sd[state]];
 }
 
 const rewardWords = (belief, state) => {
@@ -115,10 +176,12 @@ function placeWords(world, belief, state) {
   if (state === null) return "This place is never met like that.";
   const parts = [];
   const score = belief.scores?.values?.[state];
-  if (score !== null && score !== undefined) parts.push(`an answer here tells ${plain(score)} ${belief.scores.unit ?? ""}`.trim());
+  if (score !== null && score !== undefined)
+    parts.push(`an answer here tells ${plain(score)} ${belief.scores.unit ?? ""}`.trim());
   if (belief.reward) parts.push(`reward ${rewardWords(belief, state)}`);
   const action = belief.policy?.actions?.[state];
-  if (action !== null && action !== undefined) parts.push(`apprentice: ${world.actions[action].label}, best with ${percent(belief.policy.chances[state])}`);
+  if (action !== null && action !== undefined)
+    parts.push(`apprentice: ${world.actions[action].label}, best with ${percent(belief.policy.chances[state])}`);
   return `${world.states[state].words}: ${parts.join(" · ")}`;
 }
 
@@ -126,20 +189,56 @@ function placeWords(world, belief, state) {
 function tableView(world) {
   const body = h("tbody");
   const head = ["Situation", "An answer tells", "Reward", "Apprentice"];
-  const element = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What is known in each situation", "data-own-keys": true },
-    h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, head.map((word) => h("th", { scope: "col" }, word)))), body));
+  const element = h(
+    "div",
+    {
+      class: "scroll",
+      tabindex: "0",
+      role: "region",
+      "aria-label": "What is known in each situation",
+      "data-own-keys": true,
+    },
+    h(
+      "table",
+      { class: "numbers" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          head.map((word) => h("th", { scope: "col" }, word)),
+        ),
+      ),
+      body,
+    ),
+  );
   return {
     element,
     show(belief) {
-      const order = world.states.map((_, state) => state).sort((one, other) => (belief.scores?.values[other] ?? -1) - (belief.scores?.values[one] ?? -1));
-      refill(body, order.slice(0, MAX_ROWS).map((state) => {
-        const action = belief.policy?.actions?.[state];
-        return h("tr", {},
-          h("th", { scope: "row" }, world.states[state].words),
-          h("td", {}, belief.scores?.values[state] == null ? "–" : plain(belief.scores.values[state])),
-          h("td", {}, rewardWords(belief, state)),
-          h("td", {}, action === null || action === undefined ? "–" : `${world.actions[action].label} (${percent(belief.policy.chances[state])})`));
-      }));
+      const order = world.states
+        .map((_, state) => state)
+        .sort((one, other) => (belief.scores?.values[other] ?? -1) - (belief.scores?.values[one] ?? -1));
+      refill(
+        body,
+        order.slice(0, MAX_ROWS).map((state) => {
+          const action = belief.policy?.actions?.[state];
+          return h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, world.states[state].words),
+            h("td", {}, belief.scores?.values[state] == null ? "–" : plain(belief.scores.values[state])),
+            h("td", {}, rewardWords(belief, state)),
+            h(
+              "td",
+              {},
+              action === null || action === undefined
+                ? "–"
+                : `${world.actions[action].label} (${percent(belief.policy.chances[state])})`,
+            ),
+          );
+        }),
+      );
     },
   };
 }

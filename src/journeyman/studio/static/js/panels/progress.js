@@ -6,7 +6,18 @@ import { counted, percent, plain } from "../words.js";
 import { drawChart } from "./chart.js";
 
 export function progressPanel(store) {
-  const bar = h("div", { class: "meter", role: "meter", "aria-valuemin": "0", "aria-valuemax": "100", "aria-label": "How sure the learner is" }, h("span", { class: "meter-fill" }), h("span", { class: "meter-mark" }));
+  const bar = h(
+    "div",
+    {
+      class: "meter",
+      role: "meter",
+      "aria-valuemin": "0",
+      "aria-valuemax": "100",
+      "aria-label": "How sure the learner is",
+    },
+    h("span", { class: "meter-fill" }),
+    h("span", { class: "meter-mark" }),
+  );
   const sure = explained("?", "", "big number");
   const words = h("p", { class: "lead" });
   const chart = h("div");
@@ -15,8 +26,17 @@ export function progressPanel(store) {
   const [answers, loss] = [explained("", "", "number"), explained("", "", "number")];
   const numbers = h("p", { class: "numbers-line" }, answers, loss, looked);
   const worker = h("p", { class: "worker hint" });
-  const element = h("section", { class: "card progress", "aria-labelledby": "progress-title" },
-    h("h3", { id: "progress-title" }, "How far it is"), h("div", { class: "sure" }, sure, words), bar, h("p", { class: "hint" }, caption), chart, numbers, worker);
+  const element = h(
+    "section",
+    { class: "card progress", "aria-labelledby": "progress-title" },
+    h("h3", { id: "progress-title" }, "How far it is"),
+    h("div", { class: "sure" }, sure, words),
+    bar,
+    h("p", { class: "hint" }, caption),
+    chart,
+    numbers,
+    worker,
+  );
 
   store.on(["belief", "numAnswers"], ({ belief, numAnswers }) => {
     if (!belief?.is_ready) {
@@ -26,17 +46,31 @@ export function progressPanel(store) {
     }
     const { explain = {} } = belief;
     const isReward = belief.sure === null || belief.sure === undefined;
-    explainAgain(sure, isReward ? counted(numAnswers, "answer") : percent(belief.sure), `${isReward ? "" : "One minus the chance that is drawn below. "}${explain.chance ?? ""}`);
-    say(words, isReward ? belief.progress_words ?? "" : `sure that the apprentice loses less than ${belief.epsilon_words} · wanted ${percent(belief.wanted)}`);
+    explainAgain(
+      sure,
+      isReward ? counted(numAnswers, "answer") : percent(belief.sure),
+      `${isReward ? "" : "One minus the chance that is drawn below. "}${explain.chance ?? ""}`,
+    );
+    say(
+      words,
+      isReward
+        ? (belief.progress_words ?? "")
+        : `sure that the apprentice loses less than ${belief.epsilon_words} · wanted ${percent(belief.wanted)}`,
+    );
     bar.hidden = isReward;
     bar.setAttribute("aria-valuenow", String(Math.round(100 * (belief.sure ?? 0))));
     bar.setAttribute("aria-valuetext", belief.progress_words ?? "");
     bar.style.setProperty("--sure", `${100 * (belief.sure ?? 0)}%`);
     bar.style.setProperty("--wanted", `${100 * (belief.wanted ?? 1)}%`);
     bar.classList.toggle("reached", belief.sure >= belief.wanted);
-    const points = belief.course.map((point) => ({ count: point.num_answers, chance: point.failure_chance, regret: point.expected_regret }));
+    const points = belief.course.map((point) => ({
+      count: point.num_answers,
+      chance: point.failure_chance,
+      regret: point.expected_regret,
+    }));
     explainAgain(caption, `Chance of losing ${belief.epsilon_words} or more, after each answer`, explain.chance ?? "");
-    const look = (point) => say(looked, point ? `After ${counted(point.count, "answer")}: ${percent(point.chance)}.` : "");
+    const look = (point) =>
+      say(looked, point ? `After ${counted(point.count, "answer")}: ${percent(point.chance)}.` : "");
     if (!isReward) refill(chart, drawChart(points, belief.delta, look));
     explainAgain(answers, counted(belief.based_on, "answer"), explain.based_on ?? "");
     explainAgain(loss, `expected loss ${plain(belief.expected_regret)}`, explain.regret ?? "");
