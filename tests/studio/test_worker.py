@@ -11,8 +11,8 @@ from studio.running import QUICK, Person, running, until
 from journeyman.learner import ActiveLearner
 from journeyman.learner.records import BELIEF_EVENTS
 from journeyman.studio.session import Ready
-from journeyman.studio.worker import belief_record
-from journeyman.study import Study
+from journeyman.studio.worker import MANY, belief_record, opened_learner
+from journeyman.study import Study, store
 from journeyman.worlds import make_world
 
 
@@ -50,7 +50,9 @@ def survive_a_death(person, question):
     until(lambda: session.link._process.pid != before and session.link.is_ready)
     assert wait_until_current(person)["num_answers"] == kept["num_answers"]
     session.hear("failed", "there is too little memory.")
-    assert person.get("status").json()["worker"]["state"] == "failed"
+    session.hear("status", "restarting", "The learner stopped, and is started again.")
+    shown = person.get("status").json()["worker"]
+    assert (shown["state"], "too little memory" in shown["words"]) == ("failed", True)
     return kept["kept"]
 
 
@@ -93,6 +95,33 @@ def test_a_session_from_the_first_question_to_the_certificate(tmp_path):
         (snapshot,) = kept_study.look(lambda c: c.execute("SELECT max(event_number) FROM snapshots").fetchone())
         # a question that was asked after the last answer changes nothing that a snapshot keeps
         assert sum(event.name in BELIEF_EVENTS for event in kept_study.events[snapshot:]) == 0
+
+
+def test_a_worker_reads_a_study_as_a_learner_that_never_stopped(tmp_path):
+    """From a snapshot, from none, and, where very many answers wait, with one update for all of them."""
+    problem = make_world("random-grid", 1, size=2, terminals="independent").problem
+    path = tmp_path / "small.study"
+    with Study.create(path, problem, **QUICK, acquisition="random") as study:
+        queries = study.ask_batch(MANY + 6)
+        for query in queries[:3]:
+            study.tell(query, query.id % 5)
+        study.posterior()
+        study.save_snapshot()
+        for query in queries[3:5]:
+            study.tell(query, query.id % 5)
+        expected = study.posterior().mean_parameters()
+        assert study.look(store.read_snapshots)
+        opened, num_missing = opened_learner(path, 1)
+        assert num_missing == 2
+        np.testing.assert_array_equal(opened.posterior().mean_parameters(), expected)
+        assert len(opened.history()) == 6
+        study.keep(lambda connection, _: connection.execute("DELETE FROM snapshots") and ())
+        np.testing.assert_array_equal(opened_learner(path, 1)[0].posterior().mean_parameters(), expected)
+        for query in queries[5:]:
+            study.tell(query, query.id % 5)
+        together, _ = opened_learner(path, 1)
+    assert len(together.ledger.answers) == MANY + 6
+    assert len(together.history()) == 2  # the start, and all at once
 
 
 RECORD = {

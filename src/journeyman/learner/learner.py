@@ -4,6 +4,7 @@ All that it remembers follows from its problem, its settings and its events; pos
 computed from these and kept only to save time.
 """
 
+import copy
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -460,7 +461,18 @@ class ActiveLearner(LedgerView):
         """Queries, their status and the answers, as they follow from the events."""
         return self._state.ledger
 
+    @property
+    def last_change(self) -> int:
+        """Number of the last event that changed the posterior, -1 before any."""
+        return self._state.last_change
+
     # Storing and restoring
+
+    def copy(self) -> "ActiveLearner":
+        """Return a learner that knows the same and has computed the same; what one is told later the other is not."""
+        copied = copy.copy(self)  # a state is never changed, only replaced
+        copied._cache = dict(self._cache)
+        return copied
 
     def snapshot(self) -> dict[str, Any]:
         """Return arrays by name, and plain data under "state", from which `restore` continues without replay."""

@@ -34,6 +34,7 @@ T = TypeVar("T")
 log = logging.getLogger("journeyman.studio")
 MOST_AT_ONCE = 64  # operations in one transaction
 IDLE = 1.0  # seconds without an answer, after which a snapshot is written, and others' changes are looked for
+BUSY = 30.0  # seconds after which that is done in any case
 BACK_AFTER = 3  # answers of a person after which a place that they skipped may be asked about again
 
 
@@ -99,12 +100,13 @@ class Session:
         self.certificate: dict[str, Any] | None = None
         self.certificate_event = -2
         self.worker_state = {"state": "starting", "words": "The learner is starting."}
+        self.failure = ""  # what the worker said when it gave up
         self.seen: dict[str, float] = {}
         self._unkept: tuple[int, str, bytes] | None = None
         self._verdicts: dict[int, dict[str, str]] = {}
         self._queue: queue.SimpleQueue[tuple[Callable[[Draft], Any] | None, Future[Any]]] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write_all, name="studio-writer", daemon=True)
-        self._data_version = -1
+        self._data_version, self._looked_at = -1, time.monotonic()
         self._is_closed = False
         self.hub = Hub(self.hello)
         self.link = WorkerLink(study.path, self, num_threads)
@@ -152,6 +154,8 @@ class Session:
                     break
             end = next((result for operation, result in waiting if operation is None), None)
             self._write([(operation, result) for operation, result in waiting if operation is not None])
+            if time.monotonic() - self._looked_at > BUSY:
+                self._when_idle()
             if end is not None:
                 self._is_closed = True
                 self._when_idle()
@@ -242,6 +246,7 @@ class Session:
 
     def _when_idle(self) -> None:
         """Keep a snapshot and verdicts that wait, and look for what others wrote."""
+        self._looked_at = time.monotonic()
         try:
             if self._unkept is not None or self._verdicts:
                 number, facts, arrays = self._unkept or (0, "", b"")
@@ -341,8 +346,14 @@ class Session:
             self.hub.tell("certificate", {"revision": self.certificate_revision, **told})
         elif name == "snapshot":
             self._unkept = content[0], content[1], content[2]
+        elif name == "ready":
+            self.failure = ""
         elif name in ("status", "failed"):
-            state, words = ("failed", f"The learner cannot go on: {content[0]}") if name == "failed" else content
+            if name == "failed":
+                self.failure = f"The learner cannot go on: {content[0]}"
+            state, words = ("failed", self.failure) if name == "failed" else content
+            if self.failure and state in ("restarting", "starting"):  # nobody would read what is replaced at once
+                state, words = "failed", f"{self.failure} It is started again."
             if {"state": state, "words": words} != self.worker_state:
                 self.worker_state = {"state": state, "words": words}
                 self.hub.tell("worker", self.worker())

@@ -5,7 +5,6 @@ answered, then chooses questions, then says what is known; certificates and repo
 thread of their own. It may be killed at any time.
 """
 
-import copy
 import json
 import os
 import queue
@@ -30,6 +29,7 @@ from journeyman.errors import InputError, JourneymanError
 from journeyman.inference.kernels import dense_gradient
 from journeyman.learner import ActiveLearner, Event
 from journeyman.learner.asking import choose
+from journeyman.learner.records import BELIEF_EVENTS
 from journeyman.learner.stopping import knowledge_of
 from journeyman.report.posterior.knowledge import action_certainty, expert_knowledge
 from journeyman.report.scores import scaled_scores, score_label
@@ -40,6 +40,7 @@ from journeyman.wording import counted, percent
 
 NICE = 5
 FAR_BEHIND = 3  # answers from which on they are taken in together
+MANY = 20  # the same for those that a study has when it is opened, and no snapshot has seen
 MOST_AHEAD, MOST_AWAITED = 6, 8  # questions chosen together, and waiting ones that are looked at for that
 SNAPSHOT_EVERY = 5  # answers
 CERTIFICATE_SECONDS = 10.0  # that a certificate may draw, on the clock
@@ -86,7 +87,7 @@ class Worker:
         self.jobs: list[tuple[int, str]] = []
         self.job: threading.Thread | None = None
         self.learner: ActiveLearner
-        self.looked_at = self.told = self.chosen_at = self.criticised_at = -2  # numbers of events
+        self.looked_at = self.told = self.chosen_at = -2  # numbers of events
         self.look: Ahead[None] | None = None
         self.num_unkept = 0
         self.is_stopped = False
@@ -131,9 +132,7 @@ class Worker:
         try:
             first = "" if has_kept(dense_gradient) else " The first time it is compiled, which may take a minute."
             self.say("status", "starting", f"The learner is starting.{first}")
-            with Study.open(self.path, num_threads=self.num_threads, read_only=True) as study:
-                self.learner = study.learner()
-            self.learner.max_seconds, self.learner.progress = CERTIFICATE_SECONDS, False
+            self.learner, self.num_unkept = opened_learner(self.path, self.num_threads)
             self.say("ready", self.learner.ledger.num_events)
             while not self.is_stopped:
                 self._step()
@@ -149,13 +148,13 @@ class Worker:
 
     def _step(self) -> None:
         """Do what is most urgent."""
-        learner = self.learner
-        number = learner.ledger.num_events
         if self._follow():
             return
-        if self.chosen_at != number and self._choose(number):
-            return
-        if self.told != self.learner._state.last_change and self._tell():
+        if self.chosen_at != self.learner.ledger.num_events:
+            self._choose()
+            return  # there may be more answers by now, which matter more than what comes next
+        if self.told != self.learner.last_change:
+            self._tell()
             return
         self._begin_job()
         self._look()
@@ -171,7 +170,7 @@ class Worker:
         self.events = [event for event in self.events if event.number >= following]
         if not self.events:
             return False
-        changes = sum(event.name in ("tell", "attach", "undo", "correct", "set") for event in self.events)
+        changes = sum(event.name in BELIEF_EVENTS for event in self.events)
         if changes:
             self.say("status", "thinking", f"Taking in {counted(changes, 'answer')}.")
         events, self.events = self.events, []
@@ -183,10 +182,10 @@ class Worker:
         self.num_unkept += changes
         return True
 
-    def _choose(self, number: int) -> bool:
-        """Choose questions ahead; return whether new events came meanwhile."""
+    def _choose(self) -> None:
+        """Choose questions ahead."""
         learner, ledger = self.learner, self.learner.ledger
-        self.chosen_at = number
+        self.chosen_at = number = ledger.num_events
         self.say("status", "choosing", "Choosing the next questions.")
         begin = time.perf_counter()
         k = min(max(2, self.num_people + 1), MOST_AHEAD)
@@ -204,7 +203,7 @@ class Worker:
             )
         except InputError as error:  # no place is left
             self.say("questions", None, str(error))
-            return False
+            return
         lengths = chosen.lengths or (learner.settings.length,) * len(chosen.states)
         found = Prepared(
             chosen.states, chosen.gains, tuple(lengths), scores.unit, chosen.warnings,
@@ -213,14 +212,11 @@ class Worker:
             len(ledger.answers), time.perf_counter() - begin,
         )  # fmt: skip
         self.say("questions", asdict(found), "")
-        return False
 
-    def _tell(self) -> bool:
+    def _tell(self) -> None:
         """Say what is known now."""
-        number = self.learner._state.last_change
-        self.told = number
+        self.told = self.learner.last_change
         self.say("belief", len(self.learner.ledger.answers), json.dumps(belief_record(self.learner)).encode())
-        return False
 
     def _keep_snapshot(self) -> None:
         if self.num_unkept:
@@ -238,8 +234,11 @@ class Worker:
             if not self.look.is_ready:
                 return
             done, self.look = self.look, None
-            done.value(1)
-        number, settings = self.learner._state.last_change, self.learner.settings
+            try:
+                done.value(1)
+            except JourneymanError as error:
+                self.say("certificate", self.looked_at, _refused(self.learner, error), {})
+        number, settings = self.learner.last_change, self.learner.settings
         chance = self.learner.history()[-1].failure_chance
         if number == self.looked_at:
             return
@@ -285,12 +284,11 @@ class Worker:
         if not self.jobs or (self.job is not None and self.job.is_alive()):
             return
         number, name = self.jobs.pop(0)
-        frozen = copy.copy(self.learner)  # what it knows is never changed, only replaced
-        frozen._cache = dict(self.learner._cache)
+        copied = self.learner.copy()
 
         def work() -> None:
             try:
-                self.say("done", number, made_file(frozen, self.name, name), "")
+                self.say("done", number, made_file(copied, self.name, name), "")
             except JourneymanError as error:
                 self.say("done", number, None, str(error))
             except Exception as error:
@@ -299,6 +297,31 @@ class Worker:
 
         self.job = threading.Thread(target=work, name="studio-job", daemon=True)
         self.job.start()
+
+
+def opened_learner(path: Path, num_threads: int) -> tuple[ActiveLearner, int]:
+    """Return the learner of a study, from its newest snapshot and with what was answered since, and how much that is.
+
+    Some answers are taken in one after the other, as ever; very many together, since somebody waits.
+    """
+    with Study.open(path, read_only=True) as study:
+        events, snapshots = study.events, study.look(store.read_snapshots)
+        settings = study.look(store.read_settings)  # before any event
+    limits: dict[str, Any] = {"num_threads": num_threads, "max_seconds": CERTIFICATE_SECONDS}
+    learner = ActiveLearner.from_settings(study.problem, settings, **limits, progress=False)
+    for number, snapshot in snapshots:
+        with suppress(InputError):  # of another version: the next one, or all events
+            learner = ActiveLearner.restore(study.problem, settings, events[:number], snapshot, **limits)
+            learner.progress = False
+            break
+    missing = events[len(learner.events) :]
+    num_changes = sum(event.name in BELIEF_EVENTS for event in missing)
+    if num_changes > MANY:
+        learner.apply_together(missing)
+    else:
+        for event in missing:
+            learner.apply(event)
+    return learner, num_changes
 
 
 def belief_record(learner: ActiveLearner) -> dict[str, Any]:
@@ -463,6 +486,15 @@ def _not_yet(learner: ActiveLearner, chance: float | None) -> dict[str, Any]:
         "headline": f"There is no certificate yet.{about}", "claim": "", "sentences": [], "reasons": [],
         "advice": [], "assumptions": [], "p_hat": chance, "upper_bound": None,
     }  # fmt: skip
+
+
+def _refused(learner: ActiveLearner, error: JourneymanError) -> dict[str, Any]:
+    """Return that a certificate could not be computed, and why."""
+    return _not_yet(learner, None) | {
+        "status": "refused",
+        "headline": "No certificate: it could not be computed.",
+        "reasons": _sentences([error]),
+    }
 
 
 def _sentences(texts: Any) -> list[str]:
