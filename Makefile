@@ -9,6 +9,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 EXAMPLES := $(sort $(wildcard examples/*/run.sh examples/*/run.py))
 BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
+AXE := .venv/axe/node_modules/axe-core/axe.min.js
 
 .DEFAULT_GOAL := help
 .PHONY: help demo examples labyrinth test test-all bench calibration reproduction-docs lint clean
@@ -28,10 +29,10 @@ examples: .venv/compiled  ## Run every example of examples/, one after the other
 labyrinth: .venv/compiled  ## The example with real data, from table to report: examples/labyrinth/mice.html.
 	PATH="$(CURDIR)/$(BIN):$$PATH" examples/labyrinth/run.sh
 
-test: .venv/compiled  ## Run the tests that are not marked slow, on all cores.
+test: .venv/compiled $(AXE)  ## Run the tests that are not marked slow, on all cores.
 	$(BIN)/python $(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
-test-all: .venv/compiled  ## Run all tests, on all cores.
+test-all: .venv/compiled $(AXE)  ## Run all tests, on all cores.
 	$(BIN)/python $(PYTEST) $(PYTEST_ARGS)
 
 bench: .venv/installed-bench  ## Run the benchmarks of bench/, one after the other.
@@ -70,6 +71,12 @@ clean:  ## Remove .venv, caches, builds and journeyman-demo/.
 .venv/compiled: .venv/installed $(shell find src -name kernels.py)
 	$(BIN)/journeyman warmup
 	@touch $@
+
+# axe-core judges whether everyone can use the studio's page; tests/browser need it, and nothing else does.
+$(AXE): | .venv/installed
+	@command -v npm >/dev/null || { \
+		echo "The tests of the studio's page need npm, to get axe-core. On Debian: apt-get install npm" >&2; exit 1; }
+	@npm install --silent --no-audit --no-fund --no-save --prefix .venv/axe 'axe-core@>=4.10'
 
 .venv/installed-bench: .venv/installed
 	@$(PIP) install --quiet --group bench

@@ -11,6 +11,7 @@ PURPOSE_OF_EXTRA = {
     "mcmc": "NUTS sampling, its diagnostics and NetCDF files",
     "gym": "Gymnasium environments",
     "minari": "Minari datasets",
+    "studio": "the page where an expert teaches",
     "cluster": "sweeps on a Dask cluster",
 }
 

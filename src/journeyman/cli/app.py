@@ -38,6 +38,7 @@ COMMANDS = {
     "schema": "Print the JSON Schema of what a command prints with --json.",
     "warmup": "Compile everything now, so that no later command waits for it.",
     "worlds": "List the worlds: small problems with a simulated expert, to try and compare methods on.",
+    "studio": "Open a page on which an expert answers the questions that matter, and everyone sees what is learned.",
     "study": "Work with a study: a learner that is kept in one file.",
     "sweep": "Run an experiment grid: worlds x acquisitions x inference x queries x seeds, "
     "on all cores or on a cluster.",

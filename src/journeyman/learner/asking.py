@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ def queries_of(
 ) -> tuple[Query, ...]:
     """Return chosen states as queries, numbered on from the earlier ones."""
     kind, lengths = settings.kind, chosen.lengths or [settings.length] * len(chosen.states)
-    visits = Counter(query.state for query in earlier)
+    visits = Counter(map(attrgetter("state"), earlier))
     queries: list[Query] = []
     for state, gain, length in zip(chosen.states, chosen.gains, lengths, strict=True):
         text = question_text(problem, state, kind, length)

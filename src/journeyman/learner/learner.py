@@ -4,8 +4,9 @@ All that it remembers follows from its problem, its settings and its events; pos
 computed from these and kept only to save time.
 """
 
+import copy
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -24,7 +25,15 @@ from journeyman.learner.ledger import PROPOSALS, Answer, Ledger, set_event
 from journeyman.learner.protocol import LedgerView
 from journeyman.learner.records import AnswerId, Event, Forecast, Query, StepRecord
 from journeyman.learner.settings import CONFIRMATION_FACTOR, CRITICISM, FORECAST, MAX_SAMPLES, LearnerSettings
-from journeyman.learner.state import State, advance, compute_belief, replay, resumed, snapshot_of
+from journeyman.learner.state import (
+    State,
+    advance,
+    advance_together,
+    compute_belief,
+    replay,
+    resumed,
+    snapshot_of,
+)
 from journeyman.learner.stopping import (
     certificate_of,
     confirmation_of,
@@ -279,6 +288,11 @@ class ActiveLearner(LedgerView):
         """Apply the next event, whoever made it."""
         self._apply(event, is_checked=False)
 
+    def apply_together(self, events: Sequence[Event]) -> None:
+        """Apply the next events with one update of the belief, where many came at once; see `advance_together`."""
+        with self._bar("Updating the belief"):
+            self._state = advance_together(self._state, events, self.num_threads)
+
     def _apply_checked(self, event: Event) -> None:
         self._apply(event, is_checked=True)
 
@@ -447,7 +461,18 @@ class ActiveLearner(LedgerView):
         """Queries, their status and the answers, as they follow from the events."""
         return self._state.ledger
 
+    @property
+    def last_change(self) -> int:
+        """Number of the last event that changed the posterior, -1 before any."""
+        return self._state.last_change
+
     # Storing and restoring
+
+    def copy(self) -> "ActiveLearner":
+        """Return a learner that knows the same and has computed the same; what one is told later the other is not."""
+        copied = copy.copy(self)  # a state is never changed, only replaced
+        copied._cache = dict(self._cache)
+        return copied
 
     def snapshot(self) -> dict[str, Any]:
         """Return arrays by name, and plain data under "state", from which `restore` continues without replay."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from journeyman.checks import whole_number
@@ -352,7 +353,7 @@ def _asked(ledger: Ledger, event: Event) -> Ledger:
         raise InputError(
             f"queries must be numbered on from {first}, got {[query.id for query in queries]}. Replay all."
         )
-    visits = Counter(query.state for query in ledger.queries)
+    visits = Counter(map(attrgetter("state"), ledger.queries))
     counted = []
     for query in queries:  # older versions did not store it
         counted.append(replace(query, visit=visits[query.state]))

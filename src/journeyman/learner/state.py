@@ -95,6 +95,30 @@ def advance(
     return replace(state, settings=settings, ledger=ledger, events=events, history=history, belief=belief)
 
 
+def advance_together(state: State, events: Sequence[Event], num_threads: int | None) -> State:
+    """Return the state after several events with one update of the belief: for a learner that is far behind.
+
+    The belief is about all answers, as after `advance` for each event, but its samples took another way there, and the
+    history has one step for all of them.
+    """
+    changes = [event for event in events if event.name in BELIEF_EVENTS]
+    if len(changes) < 2 or any(event.name == "set" for event in events) or state.settings.method.incremental is None:
+        for event in events:
+            state = advance(state, event, num_threads)
+        return state
+    state = compute_belief(state, num_threads)
+    begin, last = time.perf_counter(), changes[-1].number
+    before = ledger = state.ledger
+    for event in events:
+        before = ledger if event.number == last else before
+        ledger = apply_event(ledger, event)
+    answers = ledger.answers.values()
+    belief = updated_belief(state.problem, state.settings, state.belief, last, answers, num_threads)
+    happened, seconds = (*state.events, *events), time.perf_counter() - begin
+    record = step_record(before, ledger, happened[: last + 1], state.settings, belief.posterior, seconds)
+    return replace(state, ledger=ledger, events=happened, history=(*state.history, record), belief=belief)
+
+
 def settings_after(settings: LearnerSettings, *events: Event) -> LearnerSettings:
     """Return the settings after events: some of them may have changed them."""
     for event in events:

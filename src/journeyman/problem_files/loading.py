@@ -26,12 +26,13 @@ KEYS = {
 UNKNOWN = {"lognormal": [1.0, 1.0]}  # a beta that every other key fits
 
 
-def load_problem(path: str | Path) -> Problem:
+def load_problem(path: str | Path, *, is_confined: bool = False) -> Problem:
     """Return the problem that a `problem.toml` describes; docs/problem-file.md lists its keys.
 
-    Files that it names are looked for beside it. What is missing, unknown or wrong is said with file, line and key.
+    Files that it names are looked for beside it; with `is_confined` nowhere else, for problems of strangers. What is
+    missing, unknown or wrong is said with file, line and key.
     """
-    return problem_of(read_toml(path))
+    return problem_of(read_toml(path, is_confined=is_confined))
 
 
 def problem_of(file: TomlFile) -> Problem:

@@ -21,11 +21,15 @@ ROOT = ""  # the table of the keys before any [table]
 
 @dataclass(frozen=True)
 class TomlFile:
-    """A parsed TOML file with its text, for finding lines."""
+    """A parsed TOML file with its text, for finding lines.
+
+    `is_confined`: whether the files that it names must lie right beside it, since nobody knows who wrote it.
+    """
 
     path: Path
     text: str
     data: dict[str, Any]
+    is_confined: bool = False
 
     def table(self, name: str) -> "TomlTable":
         """Return a table by name ("" for the top of the file), empty if it is not there."""
@@ -154,6 +158,11 @@ class TomlTable:
         if not isinstance(name, str):
             raise InputError(f"{key} must be a file name, got {name!r} at {self.place(key)}. Example: {example}")
         path = self.file.path.parent / name
+        if self.file.is_confined and (Path(name).name != name or path.is_symlink() or "\\" in name):
+            raise InputError(
+                f"{key} must name a file that comes with the problem, without a folder, got {name!r} at "
+                f"{self.place(key)}. Put it beside the problem."
+            )
         if not path.is_file():
             raise InputError(
                 f"{key} must name a file that exists, got {name!r} at {self.place(key)}. "
@@ -187,8 +196,8 @@ class TomlTable:
             raise type(error)(f"{where}: {error}") from None
 
 
-def read_toml(path: str | Path) -> TomlFile:
-    """Read and parse a TOML file, or say where it is not one."""
+def read_toml(path: str | Path, *, is_confined: bool = False) -> TomlFile:
+    """Read and parse a TOML file, or say where it is not one; `is_confined` as in `TomlFile`."""
     path = Path(path)
     if path.is_dir():
         raise InputError(f"a problem must be a file, got the folder {str(path)!r}. Name the problem.toml in it.")
@@ -206,7 +215,7 @@ def read_toml(path: str | Path) -> TomlFile:
             ) from None
         raise InputError(f"{path.name} must be UTF-8 text, but reading it failed: {error}. Save it again.") from error
     try:
-        return TomlFile(path, text, tomllib.loads(text))
+        return TomlFile(path, text, tomllib.loads(text), is_confined)
     except tomllib.TOMLDecodeError as error:
         raise InputError(
             f"{path.name} must be TOML, but: {error}. Text stands in quotes, lists in [brackets], one key = value per "

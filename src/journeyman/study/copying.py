@@ -13,9 +13,14 @@ from journeyman.study.log import EventLog
 
 
 def write_study(
-    path: Path, problem: Problem, settings: LearnerSettings, events: Iterable[tuple[Event, str | None]], identity: str
+    path: Path,
+    problem: Problem,
+    settings: LearnerSettings,
+    events: Iterable[tuple[Event, str | None]],
+    identity: str,
+    comments: Iterable[tuple[int, str, str, str]] = (),
 ) -> Ledger:
-    """Write a new study with these events and when they happened, whole or not at all."""
+    """Write a new study with these events and when they happened, and comments, whole or not at all."""
     settings.check_problem(problem)
     connection = create_file(path)
     ledger, checksum = Ledger(problem), ""
@@ -26,6 +31,7 @@ def write_study(
                 after = apply_event(ledger, event)
                 checksum = store.append_event(connection, event, checksum, ledger, after, recorded_at)
                 ledger = after
+            connection.executemany("INSERT INTO comments VALUES (?, ?, ?, ?)", comments)
     except BaseException:
         connection.close()
         path.unlink(missing_ok=True)

@@ -25,7 +25,8 @@ APPLICATION_ID = 0x6A6D7374  # "jmst"
 
 # `user_version` counts the migrations that a file has gone through: migration i brings it from i to i + 1. Never change
 # one that was released: add another. The second changes no table: it keeps version 0.1 from turning the log on again.
-# The third also keeps older versions from events that they do not know ("correct", "set").
+# The third also keeps older versions from events that they do not know ("correct", "set"). The fourth is what people
+# have before them in the studio: who has which questions, the steps of a run that is not finished, and comments.
 MIGRATIONS: tuple[str, ...] = (
     (files("journeyman.study") / "schema.sql").read_text("utf-8"),
     "",
@@ -37,6 +38,17 @@ MIGRATIONS: tuple[str, ...] = (
         status TEXT NOT NULL,
         recorded_at TEXT NOT NULL,
         PRIMARY KEY (event_number, name)
+    );
+    """,
+    """
+    CREATE TABLE desks (annotator TEXT PRIMARY KEY, queries TEXT NOT NULL);
+    CREATE TABLE desk_steps (query_id INTEGER PRIMARY KEY, steps TEXT NOT NULL);
+    CREATE TABLE comments (
+        query_id INTEGER NOT NULL,
+        annotator TEXT NOT NULL,
+        text TEXT NOT NULL,
+        recorded_at TEXT NOT NULL,
+        PRIMARY KEY (query_id, annotator)
     );
     """,
 )

@@ -11,6 +11,8 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import compress, count
+from operator import is_not, ne
 from typing import Any
 
 import numpy as np
@@ -82,6 +84,13 @@ def read_identity(connection: sqlite3.Connection) -> str:
     return hashlib.sha256("|".join(map(str, made)).encode()).hexdigest()[:16]
 
 
+def read_comments(connection: sqlite3.Connection) -> list[tuple[int, str, str, str]]:
+    """Return what people said about questions: question, who, what and when; none where older versions wrote."""
+    with suppress(sqlite3.OperationalError):
+        return list(connection.execute("SELECT query_id, annotator, text, recorded_at FROM comments"))
+    return []
+
+
 def write_verdict(connection: sqlite3.Connection, event_number: int, name: str, status: str) -> None:
     """Keep that the certificate, or its confirmation, holds after an event."""
     connection.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?)", (event_number, name, status, now()))
@@ -149,21 +158,23 @@ def append_event(
             "INSERT INTO queries VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting')",
             (query.id, event.number, query.state, query.kind, query.length, query.score, query.text),
         )
-    for query, status in zip(after.queries, after.statuses, strict=True):
-        if query.id >= len(before.queries) or before.statuses[query.id] != status:
-            connection.execute("UPDATE queries SET status = ? WHERE id = ?", (status, query.id))
-    for answer, demonstration in after.answers.items():
-        if before.answers.get(answer) is not demonstration:  # new, or corrected
-            connection.execute(
-                "INSERT INTO demonstrations VALUES (?, ?, ?, ?, NULL) ON CONFLICT (answer) DO UPDATE SET "
-                "event_number = excluded.event_number, record = excluded.record, undone_by = NULL",
-                (
-                    str(answer),
-                    event.number,
-                    answer if isinstance(answer, int) else None,
-                    to_json(demonstration.to_record()),
-                ),
-            )
+    # All of them are compared by what Python has compiled for that: a study may have many thousands of answers.
+    for query_id in compress(count(), map(ne, after.statuses, before.statuses)):
+        connection.execute("UPDATE queries SET status = ? WHERE id = ?", (after.statuses[query_id], query_id))
+    if after.answers is before.answers:
+        return checksum
+    is_new = map(is_not, after.answers.values(), map(before.answers.get, after.answers))  # new, or corrected
+    for answer, demonstration in compress(after.answers.items(), is_new):
+        connection.execute(
+            "INSERT INTO demonstrations VALUES (?, ?, ?, ?, NULL) ON CONFLICT (answer) DO UPDATE SET "
+            "event_number = excluded.event_number, record = excluded.record, undone_by = NULL",
+            (
+                str(answer),
+                event.number,
+                answer if isinstance(answer, int) else None,
+                to_json(demonstration.to_record()),
+            ),
+        )
     for answer in before.answers.keys() - after.answers.keys():
         connection.execute("UPDATE demonstrations SET undone_by = ? WHERE answer = ?", (event.number, str(answer)))
     return checksum

@@ -199,6 +199,28 @@ class Study(LedgerView):
         """
         self._do("correct", answer, right, annotator=annotator, timestamp=this_second())
 
+    def keep(self, write_fn: Callable[[sqlite3.Connection, Ledger], Sequence[Event]]) -> None:
+        """Store several events at once, all or none, with what `write_fn` itself writes into other tables.
+
+        `write_fn(connection, ledger)` is called inside the transaction, once all that others wrote is read; it returns
+        the events, each made by the proposals of `learner.ledger` for what the ones before it leave behind.
+        """
+        with self._lock:
+            self._log.store_all(lambda: write_fn(self._connection, self._log.ledger))
+
+    def look(self, read_fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Return what `read_fn` reads in the tables of the file."""
+        with self._lock, explain_errors(self.path):
+            return read_fn(self._connection)
+
+    def keep_found(self, event_number: int, snapshot: dict[str, Any] | None, verdicts: dict[str, str]) -> None:
+        """Keep what a process that does not write found out: a snapshot after some events, which certificates hold."""
+        with self._lock, transaction(self._connection, self.path):
+            if snapshot is not None:
+                store.write_snapshot(self._connection, event_number, snapshot)
+            for name, status in verdicts.items():
+                store.write_verdict(self._connection, event_number, name, status)
+
     def change_settings(self, **changes: Any) -> None:
         """Change settings that only cost computing (samples, particles, burn-in, budgets), for all who use the file.
 
@@ -224,8 +246,8 @@ class Study(LedgerView):
             check_same_states(self.problem, wanted)
             chosen = LearnerSettings.for_problem(wanted, **_without_defaults(self.problem, record) | settings)
             with explain_errors(self.path):
-                times = store.read_times(self._connection)
-            write_study(Path(path), wanted, chosen, cloned_events(self._log, times), self.identity)
+                times, comments = store.read_times(self._connection), store.read_comments(self._connection)
+            write_study(Path(path), wanted, chosen, cloned_events(self._log, times), self.identity, comments)
 
     def sheet(
         self, path: str | Path, k: int = 1, *, title: str | None = None, progress: bool | None = None

@@ -44,7 +44,8 @@ def outcomes(mdp: FiniteMDP, state: int, action: int) -> list[tuple[int | None, 
 def place_words(mdp: FiniteMDP, state: int) -> str:
     """Return a place as people say it: "row 2, column 1 (lawn)", "house (row 0, column 0)", "node-7".
 
-    What is remembered there comes after it: "house (row 0, column 0), after pond".
+    A label that only says row and column, as cells of maps have it ("r2c1"), is left out. What is remembered there
+    comes after it: "house (row 0, column 0), after pond".
     """
     if mdp.memory is not None:
         world = place_words(innermost(mdp), int(places_in(mdp)[state]))
@@ -53,7 +54,7 @@ def place_words(mdp: FiniteMDP, state: int) -> str:
         return mdp.state_name(state) if mdp.state_labels else f"state {state}"
     row, column = mdp.grid.places[state].tolist()
     cell, kind = f"row {row}, column {column}", mdp.grid.kinds[state] if mdp.grid.kinds else ""
-    if mdp.state_labels:
+    if mdp.state_labels and mdp.state_labels[state] != f"r{row}c{column}":
         return f"{mdp.state_labels[state]} ({cell}{', ' if kind else ''}{kind})"
     return f"{cell} ({kind})" if kind else cell
 

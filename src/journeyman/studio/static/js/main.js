@@ -1,0 +1,86 @@
+/** The page: reads the address, finds the study, and shows where to start or the next question. */
+
+import { readAddress, writeAddress } from "./address.js";
+import { Lost, read, Refusal, StudyApi } from "./api.js";
+import { after, h, refill, say } from "./dom.js";
+import { startExplaining } from "./explain.js";
+import { showStart } from "./start.js";
+import { startWork } from "./work.js";
+
+const main = document.getElementById("main");
+const place = readAddress();
+let work = null;
+
+async function show() {
+  work?.stop();
+  work = null;
+  const overview = await patiently(() => read("studies"));
+  if (!overview) return;
+  const name = place.study ?? overview.default;
+  const study = name === null ? null : await patiently(() => new StudyApi(name, place.annotator).get(""));
+  if (study === undefined) return;
+  if (study && wasStarted(study.name)) return begin(study.name, place.annotator, study);
+  document.title = `${study ? `${study.name} · ` : ""}journeyman studio`;
+  showStart(main, { overview, study, annotator: place.annotator, begin, open });
+}
+
+/** Go to the questions of a study. */
+async function begin(name, annotator, known = null) {
+  Object.assign(place, { study: name, annotator });
+  writeAddress(place);
+  sessionStorage.setItem(startedKey(name), "yes");
+  const api = new StudyApi(name, annotator);
+  const study = known ?? (await patiently(() => api.get("")));
+  if (!study) return;
+  document.title = `${name} · journeyman studio`;
+  work?.stop();
+  work = startWork(main, { study, api });
+}
+
+/** Go to the first page of a study; null: of all of them. */
+function open(name) {
+  place.study = name;
+  if (name !== null) sessionStorage.removeItem(startedKey(name));
+  writeAddress(place);
+  return show();
+}
+
+const startedKey = (name) => `journeyman-started:${name}:${place.annotator ?? ""}`;
+const wasStarted = (name) => sessionStorage.getItem(startedKey(name)) === "yes";
+
+/** Ask the server until it answers; undefined, and words on the page, if it refuses. */
+async function patiently(ask) {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof Refusal) return void refuse(error);
+      if (!(error instanceof Lost)) throw error;
+      say(document.getElementById("connection"), "The server does not answer. Trying again …");
+      await after(1000);
+    } finally {
+      say(document.getElementById("connection"), "");
+    }
+  }
+}
+
+function refuse({ status, message }) {
+  const words =
+    status === 401
+      ? "Open the whole address that was printed where the studio was started; it ends in a token."
+      : message;
+  refill(
+    main,
+    h(
+      "section",
+      { class: "card narrow" },
+      h("h1", {}, status === 401 ? "This page needs its key" : "That did not work"),
+      h("p", {}, words),
+      status !== 401 && h("p", {}, h("button", { type: "button", onclick: () => open(null) }, "All studies")),
+    ),
+  );
+}
+
+startExplaining();
+document.getElementById("home").addEventListener("click", () => open(place.study));
+show();

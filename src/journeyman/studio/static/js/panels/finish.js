@@ -1,0 +1,69 @@
+/** The end: what may be claimed, under which assumptions, and what there is to take away. */
+
+import { h, refill, say } from "../dom.js";
+import { explainAgain, explained } from "../explain.js";
+import { percent } from "../words.js";
+
+const DOWNLOADS = [
+  ["report.html", "Report", "All that was learned, on one page."],
+  ["policy.csv", "Policy", "What to do in every state, as a table."],
+  ["demonstrations.csv", "Demonstrations", "All answers that count, as a table."],
+  ["certificate.txt", "Certificate", "The claim and its assumptions, as text."],
+];
+
+export function finishPanel(store, api, goOnFn) {
+  const title = h("h2", { tabindex: "-1", id: "finish" });
+  const claim = h("p", { class: "lead" });
+  const bound = explained("", "", "number");
+  const sentences = h("ul");
+  const rests = h("details", {}, h("summary", {}, "What this rests on"), sentences);
+  const assumptions = h("ul");
+  const links = h(
+    "ul",
+    { class: "downloads" },
+    DOWNLOADS.map(([file, name, words]) =>
+      h(
+        "li",
+        {},
+        h("a", { class: "button", href: api.link(`download/${file}`), download: file }, name),
+        h("small", {}, words),
+      ),
+    ),
+  );
+  const element = h(
+    "section",
+    { class: "card finish", "aria-labelledby": "finish", hidden: true },
+    h("p", { class: "seal", "aria-hidden": "true" }, "✓"),
+    title,
+    claim,
+    h("p", {}, bound),
+    h("h3", {}, "It assumes that"),
+    assumptions,
+    rests,
+    h("h3", {}, "Take it with you"),
+    links,
+    h("p", {}, h("button", { type: "button", onclick: goOnFn }, "Go on answering")),
+  );
+  store.on(["certificate"], ({ certificate }) => {
+    if (!certificate?.is_enough) return;
+    const { headline, claim: words, upper_bound: upper, p_hat: estimate, delta } = certificate;
+    say(title, headline.replace("HOLDS", "holds"));
+    say(claim, words ?? "");
+    explainAgain(
+      bound,
+      `Chance of too much regret: ${percent(estimate)}, bounded by ${percent(upper)} (wanted: ${percent(delta)})`,
+      "The estimate from all samples of the reward that agree with the answers, and an upper bound that allows for " +
+        "their number. The certificate holds because the bound, not only the estimate, is small enough.",
+    );
+    bound.hidden = upper === null || upper === undefined;
+    refill(
+      assumptions,
+      (certificate.assumptions ?? []).map((text) => h("li", {}, text)),
+    );
+    refill(
+      sentences,
+      [...(certificate.sentences ?? []), ...(certificate.advice ?? [])].map((text) => h("li", {}, text)),
+    );
+  });
+  return { element, title };
+}

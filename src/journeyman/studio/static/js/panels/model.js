@@ -1,0 +1,54 @@
+/** Whether the model fits the answers, and what else is doubtful, in words. */
+
+import { h, refill } from "../dom.js";
+import { explainAgain, explained } from "../explain.js";
+import { plain } from "../words.js";
+
+const MARKS = { fits: ["✓", "good"], doubtful: ["!", "open"], unknown: ["…", ""] };
+
+const EXPERT =
+  "What your answers tell about how you answer: the best guess, and the range that it lies in with a chance of 95 %.";
+
+export function modelPanel(store) {
+  const verdict = explained("", "", "verdict-word");
+  const sentences = h("ul", { class: "sentences" });
+  const expert = h("ul", { class: "sentences" });
+  const warnings = h("ul", { class: "warnings", "aria-label": "Warnings" });
+  const element = h(
+    "section",
+    { class: "card model", "aria-labelledby": "model-title" },
+    h("h3", { id: "model-title" }, "Does the model fit your answers?"),
+    verdict,
+    sentences,
+    expert,
+    warnings,
+  );
+  store.on(["belief"], ({ belief }) => {
+    element.hidden = !belief?.is_ready;
+    if (!belief?.is_ready) return;
+    const { model, explain = {} } = belief;
+    const [mark, tone] = MARKS[model?.status] ?? MARKS.unknown;
+    explainAgain(verdict, `${mark} ${model?.headline ?? "Not known yet."}`, explain.model ?? "");
+    verdict.firstChild.className = `explained verdict-word ${tone}`;
+    refill(
+      sentences,
+      [...(model?.sentences ?? []), ...(model?.advice ?? [])].map((text) => h("li", {}, text)),
+    );
+    refill(
+      expert,
+      (belief.expert ?? []).map(({ name, mean, interval }) =>
+        h("li", {}, explained(`${name}: ${plain(mean)} (${plain(interval?.[0])} to ${plain(interval?.[1])})`, EXPERT)),
+      ),
+    );
+    const texts = belief.warnings ?? [];
+    if (String(texts) !== warnings.dataset.shown)
+      refill(
+        warnings,
+        texts.map((text) => h("li", { class: "warning" }, text)),
+      );
+    warnings.dataset.shown = String(texts);
+    warnings.hidden = texts.length === 0;
+    for (const list of [sentences, expert]) list.hidden = list.children.length === 0;
+  });
+  return element;
+}

@@ -1,0 +1,88 @@
+/** How far it is: how sure the learner is, how sure it should be, and how that came about. */
+
+import { h, refill, say } from "../dom.js";
+import { explainAgain, explained } from "../explain.js";
+import { counted, percent, plain } from "../words.js";
+import { drawChart } from "./chart.js";
+
+export function progressPanel(store) {
+  const bar = h(
+    "div",
+    {
+      class: "meter",
+      role: "meter",
+      "aria-valuemin": "0",
+      "aria-valuemax": "100",
+      "aria-label": "How sure the learner is",
+    },
+    h("span", { class: "meter-fill" }),
+    h("span", { class: "meter-mark" }),
+  );
+  const sure = explained("?", "", "big number");
+  const words = h("p", { class: "lead" });
+  const chart = h("div");
+  const caption = explained("", "", "caption");
+  const looked = h("span", { class: "hint", "aria-live": "polite" });
+  const [answers, loss] = [explained("", "", "number"), explained("", "", "number")];
+  const numbers = h("p", { class: "numbers-line" }, answers, loss, looked);
+  const worker = h("p", { class: "worker hint" });
+  const element = h(
+    "section",
+    { class: "card progress", "aria-labelledby": "progress-title" },
+    h("h3", { id: "progress-title" }, "How far it is"),
+    h("div", { class: "sure" }, sure, words),
+    bar,
+    h("p", { class: "hint" }, caption),
+    chart,
+    numbers,
+    worker,
+  );
+
+  store.on(["belief", "numAnswers"], ({ belief, numAnswers }) => {
+    if (!belief?.is_ready) {
+      explainAgain(sure, "…", "The learner is still starting; the first numbers come soon.");
+      say(words, "The learner is getting ready.");
+      return;
+    }
+    const { explain = {} } = belief;
+    const isReward = belief.sure === null || belief.sure === undefined;
+    explainAgain(
+      sure,
+      isReward ? counted(numAnswers, "answer") : percent(belief.sure),
+      `${isReward ? "" : "One minus the chance that is drawn below. "}${explain.chance ?? ""}`,
+    );
+    say(
+      words,
+      isReward
+        ? (belief.progress_words ?? "")
+        : `sure that the apprentice loses less than ${belief.epsilon_words} · wanted ${percent(belief.wanted)}`,
+    );
+    bar.hidden = isReward;
+    bar.setAttribute("aria-valuenow", String(Math.round(100 * (belief.sure ?? 0))));
+    bar.setAttribute("aria-valuetext", belief.progress_words ?? "");
+    bar.style.setProperty("--sure", `${100 * (belief.sure ?? 0)}%`);
+    bar.style.setProperty("--wanted", `${100 * (belief.wanted ?? 1)}%`);
+    bar.classList.toggle("reached", belief.sure >= belief.wanted);
+    const points = belief.course.map((point) => ({
+      count: point.num_answers,
+      chance: point.failure_chance,
+      regret: point.expected_regret,
+    }));
+    explainAgain(caption, `Chance of losing ${belief.epsilon_words} or more, after each answer`, explain.chance ?? "");
+    const look = (point) =>
+      say(looked, point ? `After ${counted(point.count, "answer")}: ${percent(point.chance)}.` : "");
+    if (!isReward) refill(chart, drawChart(points, belief.delta, look));
+    explainAgain(answers, counted(belief.based_on, "answer"), explain.based_on ?? "");
+    explainAgain(loss, `expected loss ${plain(belief.expected_regret)}`, explain.regret ?? "");
+    loss.hidden = belief.expected_regret === null;
+    look(null);
+  });
+  store.on(["worker", "belief", "numAnswers"], ({ worker: state, belief, numAnswers }) => {
+    const behind = belief?.is_ready ? Math.max(0, numAnswers - belief.based_on) : 0;
+    const late = behind > 0 ? ` These numbers know all but the last ${counted(behind, "answer")}.` : "";
+    say(worker, `${state?.words ?? ""}${state?.words && !/[.…]$/.test(state.words) ? "." : ""}${late}`.trim());
+    worker.classList.toggle("failed", state?.state === "failed");
+    worker.classList.toggle("busy", Boolean(state && state.state !== "idle"));
+  });
+  return element;
+}

@@ -1,0 +1,131 @@
+/** The first page: what this study is about, how far it is, and how to make another one. */
+
+import { StudyApi } from "./api.js";
+import { createForm } from "./create.js";
+import { after, h, refill, say } from "./dom.js";
+import { counted } from "./words.js";
+
+const AGAIN = 2000; // milliseconds until it is asked again how far it is
+
+/** `begin(study, annotator)` goes to the questions, `open(study)` to the first page of another study. */
+export function showStart(main, { overview, study, annotator, begin, open }) {
+  const others = overview.studies.filter(({ name }) => name !== study?.name);
+  refill(
+    main,
+    h(
+      "div",
+      { class: "start" },
+      study
+        ? welcome(study, annotator, begin)
+        : h(
+            "section",
+            { class: "card hero" },
+            h("h1", {}, "Teach an apprentice"),
+            h(
+              "p",
+              { class: "lead" },
+              "It asks only the questions that matter, and stops when it can prove that it has learned enough.",
+            ),
+          ),
+      others.length > 0 &&
+        h(
+          "section",
+          { class: "card", "aria-labelledby": "others" },
+          h("h2", { id: "others" }, study ? "Other studies" : "Studies"),
+          h(
+            "ul",
+            { class: "studies" },
+            others.map(({ name, num_answers: count, num_states: states }) =>
+              h(
+                "li",
+                {},
+                h("button", { type: "button", onclick: () => open(name) }, name),
+                typeof states === "number" &&
+                  h("span", { class: "hint" }, `${counted(states, "place")}, ${counted(count, "answer")}`),
+              ),
+            ),
+          ),
+        ),
+      overview.can_create && createForm(overview, open, !study && others.length === 0),
+    ),
+  );
+  main.querySelector("h1")?.setAttribute("tabindex", "-1");
+  main.querySelector("h1")?.focus();
+}
+
+function welcome(study, annotator, begin) {
+  const far = h(
+    "p",
+    { class: "lead", role: "status" },
+    study.num_answers === 0 ? "No answers yet." : `${counted(study.num_answers, "answer")} so far.`,
+  );
+  const bar = h(
+    "div",
+    { class: "meter", hidden: true, "aria-hidden": "true" },
+    h("span", { class: "meter-fill" }),
+    h("span", { class: "meter-mark" }),
+  );
+  const who = whoAnswers(study, annotator);
+  const go = h(
+    "button",
+    { type: "button", class: "primary large", onclick: () => begin(study.name, who.name()) },
+    study.num_answers ? "Go on" : "Start",
+  );
+  who.field?.addEventListener("keydown", (event) => event.key === "Enter" && go.click());
+  showDistance(study, far, bar);
+  return h(
+    "section",
+    { class: "card hero" },
+    h("p", { class: "eyebrow" }, "Study"),
+    h("h1", {}, study.name),
+    h("p", { class: "question" }, questionWords(study)),
+    h("p", {}, study.intro ?? ""),
+    far,
+    bar,
+    h("div", { class: "go" }, who.element, go),
+  );
+}
+
+function questionWords({ kind, length }) {
+  return kind === "trajectory"
+    ? `“Start here. What would you do?” You go on step by step, for at most ${length} steps.`
+    : "“You are here. What would you do?” One answer each.";
+}
+
+/** Say how far the certificate is, as soon as the server knows, for as long as the page is shown. */
+async function showDistance(study, words, bar) {
+  const api = new StudyApi(study.name, null);
+  do {
+    const found = await Promise.all([api.get("belief"), api.get("certificate")]).catch(() => null);
+    if (found) describe(...found, words, bar);
+    await after(AGAIN);
+  } while (words.isConnected);
+}
+
+function describe(belief, certificate, words, bar) {
+  if (certificate.is_enough) say(words, certificate.headline);
+  else if (belief.is_ready) say(words, `${counted(belief.num_answers, "answer")} so far: ${belief.progress_words}.`);
+  bar.hidden = !belief.is_ready || belief.sure === null;
+  bar.style.setProperty("--sure", `${100 * belief.sure}%`);
+  bar.style.setProperty("--wanted", `${100 * belief.wanted}%`);
+}
+
+/** A field for the name, or a choice where the problem knows who answers; the address may have said it already. */
+function whoAnswers({ annotators }, annotator) {
+  if (annotator)
+    return { element: h("p", {}, "You answer as ", h("strong", {}, annotator), "."), name: () => annotator };
+  if (annotators) {
+    const field = h(
+      "select",
+      { id: "who" },
+      annotators.map((name) => h("option", { value: name }, name)),
+    );
+    return { field, element: h("div", {}, h("label", { for: "who" }, "Who are you?"), field), name: () => field.value };
+  }
+  const field = h("input", { id: "who", maxlength: "64", autocomplete: "nickname", placeholder: "optional" });
+  return {
+    field,
+    element: h("div", {}, h("label", { for: "who" }, "Your name"), field),
+    name: () => field.value.trim() || null,
+  };
+}

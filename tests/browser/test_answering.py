@@ -1,0 +1,146 @@
+"""Somebody answers on the page, in Debian's Chromium, and a real server takes the answers."""
+
+import re
+
+import numpy as np
+from browser.conftest import make_study, read_study
+from browser.person import ARROWS
+from playwright.sync_api import expect
+
+from journeyman.worlds import jail
+
+WORLD = jail(0)
+BEST = WORLD.expert.q.argmax(axis=1)
+MOVES = [ARROWS[tuple(move)] for move in WORLD.problem.mdp.grid.moves.tolist()]
+MAX_ANSWERS = 40
+
+
+def best_key(person) -> str:
+    """Return the arrow key of the expert's action at the place on the drawing."""
+    return MOVES[BEST[person.place]]
+
+
+def test_a_whole_session_with_arrow_keys_ends_with_a_certificate(studio, person):
+    make_study(studio, "jail", WORLD.problem, epsilon=0.02)
+    ada = person().open(studio.address(study="jail", annotator="ada"))
+    assert "token" not in ada.page.url
+    expect(ada.page.get_by_role("heading", level=2).first).to_contain_text("What would you do?")
+    finish = ada.page.locator("section.finish")
+    given = 0
+    while not finish.is_visible() and given < MAX_ANSWERS:
+        given += 1
+        ada.page.keyboard.press(best_key(ada))
+        ada.page.wait_for_function(
+            """(count) => document.querySelector(".finish:not([hidden])")
+                          || (document.querySelector(".ask").dataset.phase === "asking"
+                              && document.querySelectorAll(".history li:not(.draft)").length >= count)""",
+            arg=min(given, 12),
+        )
+        _wait_until_idle(ada)
+    expect(finish).to_be_visible()
+    expect(finish).to_contain_text("assumes")
+    assert finish.get_by_role("listitem").count() >= 3
+    with ada.page.expect_download() as download:
+        finish.get_by_role("link", name="Policy").click()
+    assert "state" in download.value.path().read_text()
+    with read_study(studio, "jail") as study:
+        assert len(study.answers) == given
+        assert {answer.annotator for answer in study.answers.values()} == {"ada"}
+    finish.get_by_role("button", name="Go on answering").click()
+    expect(ada.ask).to_be_visible()
+
+
+def _wait_until_idle(ada):
+    """Wait until the belief knows all answers, as a person who reads the numbers would."""
+    ada.page.wait_for_function(
+        """() => document.querySelector(".finish:not([hidden])")
+                 || !document.querySelector(".worker").classList.contains("busy")"""
+    )
+
+
+def test_undo_skip_comment_and_correct(studio, person):
+    make_study(studio, "undo", WORLD.problem)
+    ben = person().open(studio.address(study="undo", annotator="ben"))
+    first, place = ben.question, ben.place
+    ben.answer("w")  # as good as an arrow key
+    ben.expect_answers(1)
+    ben.page.keyboard.press("u")
+    ben.wait_for_question(after=ben.question)
+    assert (ben.question, ben.place) == (first, place)
+    expect(ben.ask).to_contain_text("up")  # what was answered before
+    ben.expect_answers(0)
+
+    ben.answer("ArrowDown")
+    ben.expect_answers(1)
+    skipped = ben.question
+    ben.answer("n")
+    expect(ben.said).to_contain_text("Skipped")
+    assert ben.question != skipped
+
+    ben.page.keyboard.press("c")
+    ben.page.get_by_label("Comment on this question").fill("slippery?")
+    ben.page.get_by_role("button", name="Keep comment").click()
+    expect(ben.said).to_contain_text("kept")
+    ben.answer("Space")
+    expect(ben.history.first).to_contain_text("slippery?")
+
+    ben.history.last.get_by_role("button", name=re.compile("Correct")).click()
+    expect(ben.ask).to_have_attribute("data-phase", "correcting")
+    assert ben.place == place
+    ben.page.keyboard.press("ArrowRight")
+    expect(ben.history.last).to_contain_text("right")
+    ben.wait_for_question()
+
+    gone, asked_there = ben.question, ben.place
+    ben.answer("x")
+    with read_study(studio, "undo") as study:
+        assert study.status_of(gone) == "abandoned"
+        assert study.queries[gone].state == asked_there
+        assert study.status_of(skipped) == "failed"
+        actions = [answer.steps[0][1] for answer in study.answers.values()]
+        names = [WORLD.problem.mdp.action_name(action) for action in actions]
+        assert names == ["right", "stay"]
+
+
+def test_a_run_moves_by_the_real_dynamics_and_shows_slips(studio, person):
+    make_study(studio, "runs", jail(0, slip=0.5).problem, kind="trajectory", length=4)
+    ada = person().open(studio.address(study="runs", annotator="ada"))
+    slips = 0
+    here = ada.place
+    ada.page.keyboard.press("ArrowUp")
+    expect(ada.page.locator(".footprint")).to_have_count(1)
+    ada.wait_for_question()
+    ada.page.keyboard.press("u")  # the step, not an answer
+    expect(ada.page.locator(".footprint")).to_have_count(0)
+    ada.wait_for_question()
+    assert ada.place == here
+    for _ in range(6):
+        question = ada.question
+        while ada.question == question and ada.ask.get_attribute("data-phase") == "asking":
+            before = ada.page.locator(".footprint").count()
+            ada.page.keyboard.press("ArrowUp")
+            ada.page.wait_for_function(
+                """([question, before]) => { const { phase, question: now } = document.querySelector(".ask").dataset;
+                     return phase === "asking" && (now !== String(question)
+                            || document.querySelectorAll(".footprint").length > before); }""",
+                arg=[question, before],
+            )
+            if "slipped" in (ada.said.text_content() or ""):
+                slips += 1
+                if ada.question == question:
+                    expect(ada.page.locator(".step.slip, .missed").first).to_be_attached()
+        if slips:
+            break
+    assert slips > 0
+    with read_study(studio, "runs") as study:
+        for answer in study.answers.values():
+            _check_is_possible(study.problem.mdp, answer)
+
+
+def _check_is_possible(mdp, demonstration):
+    """Every step of a run must have a chance above 0."""
+    following = [state for state, _ in demonstration.steps[1:]] + [demonstration.final_state]
+    for (state, action), after in zip(demonstration.steps, following, strict=True):
+        states, chances = mdp.next_states(state, action)
+        if after is not None:
+            assert after in states[np.asarray(chances) > 0]

@@ -1,0 +1,59 @@
+"""Several people answer at once, and servers come and go."""
+
+import pytest
+from browser.conftest import make_study, read_study
+from playwright.sync_api import expect
+
+from journeyman.worlds import jail
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shared(studio):
+    make_study(studio, "shared", jail(0).problem, epsilon=0.02)
+
+
+def test_two_people_have_their_own_questions_and_see_each_other(studio, person):
+    ada = person().open(studio.address(study="shared", annotator="ada"))
+    ben = person().open(studio.address(study="shared", annotator="ben"))
+    assert ada.question != ben.question
+    open_for_ben = ben.question
+    ada.answer("ArrowUp")
+    ada.answer("ArrowLeft")
+    expect(ben.page.locator("#people")).to_contain_text("ada")
+    ben.expect_answers(2)  # seen at once, without doing anything
+    assert ben.question == open_for_ben  # and it changes nothing for who is still thinking
+    ben.answer("ArrowUp")
+    ada.expect_answers(3)
+    with read_study(studio, "shared") as study:
+        names = [answer.annotator for answer in study.answers.values()]
+    assert sorted(names) == ["ada", "ada", "ben"]
+
+
+def test_a_server_that_is_killed_loses_nothing_and_is_found_again(studio, person):
+    cy = person().open(studio.address(study="shared", annotator="cy"))
+    dan = person().open(studio.address(study="shared", annotator="dan"))
+    cy.answer("ArrowUp")
+    with read_study(studio, "shared") as study:
+        before = len(study.answers)
+    questions = {"cy": cy.question, "dan": dan.question}
+
+    studio.kill()
+    expect(cy.page.locator("#connection")).to_contain_text("trying again")
+    for one in (cy, dan):
+        one.page.keyboard.press("ArrowLeft")  # nobody is there to take it
+        expect(one.said).to_contain_text("left")  # but it shows at once
+        expect(one.page.locator("#connection")).to_contain_text("Your answer is kept here")
+    dan.page.goto("about:blank")  # and it survives even this
+    studio.start("--pictures", "pictures")
+    cy.wait_for_question(after=questions["cy"])  # without doing anything
+    expect(cy.page.locator("#connection")).to_be_empty()
+    dan.page.goto(studio.address(study="shared", annotator="dan"))
+    dan.wait_for_question(after=questions["dan"])
+
+    with read_study(studio, "shared") as study:
+        assert len(study.answers) == before + 2
+        assert {name: study.answers[question].annotator for name, question in questions.items()} == {
+            "cy": "cy",
+            "dan": "dan",
+        }
+    cy.answer("ArrowLeft")

@@ -1,0 +1,59 @@
+import pytest
+from cli.command import command
+
+from journeyman.cli.studio import study_place
+from journeyman.study import Study
+from journeyman.worlds import make_world
+
+
+@pytest.fixture
+def studio(monkeypatch, capsys, tmp_path):
+    """The command in an empty folder, with nowhere else to write."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return command(monkeypatch, capsys, "studio", columns=200)
+
+
+def test_help_teaches(studio):
+    code, output, _ = studio("--help")
+    words = " ".join(output.split())
+    assert code == 0
+    for part in ("--world jail", "--annotator", "--allow-remote", "not encrypted"):
+        assert part in words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--host", "0.0.0.0"), "--allow-remote"),
+        (("--world", "jail", "--problem", "x.toml"), "one problem"),
+        (("missing.study",), "must exist"),
+        (("--world", "nowhere"), "nowhere"),
+        (("--world", "jail", "--pictures", "nowhere"), "--pictures must be a folder"),
+        (("--world", "jail", "--port", "99999"), "--port must lie in"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_served(studio, tmp_path, arguments, words):
+    code, _, error = studio(*arguments, "--no-browser")
+    assert code == 1
+    assert words in error
+    assert not list(tmp_path.glob("*.study"))
+
+
+@pytest.mark.parametrize("option", [("--kind", "trajectory"), ("--epsilon", "5%"), ("--world-set", "size=3")])
+def test_a_study_is_continued_with_its_own_settings(studio, tmp_path, option):
+    problem = make_world("random-grid", 1, size=2, terminals="independent").problem
+    with Study.create(tmp_path / "random-grid.study", problem):
+        pass
+    code, _, error = studio("--world", "random-grid", *option, "--no-browser")
+    assert code == 1
+    assert "must be continued with its own settings" in error
+
+
+def test_the_name_of_a_study_follows_from_what_it_is_made_of(tmp_path):
+    assert str(study_place(None, "jail", None, 0)) == "jail.study"
+    assert str(study_place(None, "jail", None, 3)) == "jail-3.study"
+    assert str(study_place(None, "gym:CliffWalking-v1", None, 0)) == "gym-CliffWalking-v1.study"
+    assert str(study_place(None, None, tmp_path / "maze" / "problem.toml", 0)) == "maze.study"
+    assert str(study_place(None, None, tmp_path / "garden.toml", 0)) == "garden.study"
+    assert study_place(None, None, None, 0) is None

@@ -1,0 +1,109 @@
+"""The OpenAPI schema is true: whatever it allows, and much that it does not, gets an answer that it describes."""
+
+from pathlib import Path
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode, checks
+from studio.running import QUICK, running
+
+from journeyman.study import Study
+from journeyman.worlds import make_world
+
+CHECKS = [
+    checks.not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_schema_conformance,
+]
+ENDLESS, UPLOAD = "/api/studies/{study}/events", "POST /api/studies"
+NOT_READY = (
+    "/api/studies/{study}/download/{name}"  # without a worker some files are unavailable, which is said with 503
+)
+
+
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory):
+    """The schema of a study of runs, with questions that wait, and no worker."""
+    path = tmp_path_factory.mktemp("schema") / "s.study"
+    problem = make_world("random-grid", 2, size=2, terminals="independent").problem
+    with Study.create(path, problem, **QUICK, acquisition="random", kind="trajectory", length=3) as study:
+        study.ask_batch(20)
+    with running(Study.open(path), folder=path.parent) as served:
+        found = schemathesis.openapi.from_dict(served.request("GET", "/api/openapi.json").json())
+        found.served = served
+        yield found
+
+
+def sent(served, case):
+    """Send a case as it stands to the application that runs in this process."""
+    given = requests.Request(**case.as_transport_kwargs(base_url="http://127.0.0.1:8765")).prepare()
+    headers = {name: value for name, value in given.headers.items() if name.lower() not in ("host", "authorization")}
+    return served.request(given.method, given.url, headers=headers, content=given.body)
+
+
+def try_operation(served, operation, mode, num_examples):
+    """Send examples to an operation, most of them about the study that there is, and check the answers."""
+
+    @settings(
+        max_examples=num_examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(operation.as_strategy(generation_mode=mode))
+    def run(case):
+        if "study" in case.path_parameters and len(str(case.path_parameters["study"])) % 8:
+            case.path_parameters["study"] = "s"
+        response = sent(served, case)
+        is_said = operation.path == NOT_READY and response.status_code == 503
+        case.validate_response(response, checks=CHECKS[1:] if is_said else CHECKS)
+
+    run()
+
+
+def try_all(schema, num_examples, left_out=()):
+    """Try every operation by what the schema allows and by what it forbids; return how many there are."""
+    tried = [result.ok() for result in schema.get_all_operations()]
+    for operation in tried:
+        if operation.path == ENDLESS or operation.label in left_out:
+            continue
+        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+            try_operation(schema.served, operation, mode, num_examples)
+    return len(tried)
+
+
+def test_nothing_that_can_be_sent_breaks_the_server(schema):
+    assert try_all(schema, 2, left_out=(UPLOAD,)) == 21
+
+
+@pytest.mark.slow
+def test_much_that_can_be_sent_does_not_break_the_server(schema):
+    try_all(schema, 100, left_out=(UPLOAD,))
+
+
+@pytest.mark.slow
+def test_no_upload_breaks_the_server(schema):
+    (operation,) = [found for result in schema.get_all_operations() if (found := result.ok()).label == UPLOAD]
+    for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+        try_operation(schema.served, operation, mode, 10)
+
+
+def test_every_route_is_documented(schema):
+    page = (Path(__file__).parents[2] / "docs" / "studio-api.md").read_text("utf-8")
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        short = operation.path.removeprefix("/api/studies/{study}") or "without more"
+        route = f"{operation.method.upper()} {short}"
+        assert f"`{route}`" in page or (short == "without more" and "`GET` without more" in page), route
+
+
+def test_every_field_and_route_has_words(schema):
+    for path, operations in schema.raw_schema["paths"].items():
+        for method, operation in operations.items():
+            assert operation["description"].endswith("."), (method, path)
+            assert "401" in operation["responses"], (method, path)
