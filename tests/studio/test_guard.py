@@ -181,3 +181,12 @@ def test_wrong_addresses_are_explained(served, method, path, status, code):
     error = response.json()["error"]
     assert error["code"] == code
     assert error["message"].endswith(".")
+
+
+def test_an_address_with_too_many_fields_is_refused(served):
+    fields = "&".join(f"field{i}=1" for i in range(60))
+    for token in (TOKEN, None):
+        response = served.request("GET", f"{API}?{fields}", token=token)
+        assert response.status_code == 400
+        assert response.json()["error"]["code"] == "bad_input"
+        assert all(response.headers[name] == value for name, value in HEADERS.items())

@@ -112,3 +112,10 @@ def test_the_stream_of_a_study(ada):
     served.loop.call_soon_threadsafe(is_gone.set)
     streaming.result(10)
     assert not session.hub.people
+
+
+def test_a_number_that_is_none_is_taken_for_none():
+    hub = Hub(dict)
+    assert hub._seen(f"{hub.run}-3") == 3
+    for last in (None, "", "3", f"{hub.run}-", f"{hub.run}-x", f"{hub.run}-{'9' * 5000}"):
+        assert hub._seen(last) == 0

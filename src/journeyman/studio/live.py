@@ -95,7 +95,7 @@ class Hub:
     def _seen(self, last: str | None) -> int:
         """Return up to which number a page knows; all that is remembered if it does not say, or comes from before."""
         run, _, number = (last or "").rpartition("-")
-        return int(number) if run == self.run and number.isdecimal() else self._number
+        return int(number) if run == self.run and number.isdecimal() and len(number) < 20 else self._number
 
     @property
     def is_full(self) -> bool:

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 MAX_BODY, MAX_UPLOAD = 64_000, 2_500_000  # bytes of a request, and of one that brings a problem
 BODY_SECONDS = 20.0
+MAX_FIELDS = 50  # in the address of a request
 COOKIE_SECONDS = 30 * 24 * 3600
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
@@ -91,8 +92,12 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         headers = Headers(scope=scope)
-        query = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=50)
         sending = _with_headers(send, scope["path"].startswith("/api"))
+        try:
+            query = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=MAX_FIELDS)
+        except ValueError:
+            await _refuse(scope, sending, 400, f"An address must have at most {MAX_FIELDS} fields. Send fewer.")
+            return
         refusal = self._refusal(scope, headers, query)
         if refusal is not None:
             await _refuse(scope, sending, *refusal)
