@@ -152,6 +152,14 @@ def test_an_answer_can_be_corrected(ada):
     assert again["id"] == first and again["is_again"]
 
 
+def test_an_answer_that_was_taken_back_and_corrected_has_an_author(ada):
+    first = ada.question()["id"]
+    ada.post("answer", question=first, action=2)
+    ada.post("undo", answer=first)
+    assert ada.post("correct", answer=first, action=4).status_code == 200
+    assert stored(ada).answers[first].annotator == "ada"
+
+
 def test_attached_data_can_be_taken_back(grid):
     with Study.open(grid) as study:
         (attached,) = study.attach(Demonstration.annotation(0, 1))

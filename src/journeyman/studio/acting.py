@@ -293,7 +293,8 @@ def correct(person: str, wanted: int | str, action: int | str) -> Callable[..., 
             return Done(wanted, True)
         if old is not None and old.ended != "annotation":
             raise Conflict("a run cannot be corrected by one action. Take it back, and walk it again.")
-        draft.do(correct_event(draft.ledger, wanted, chosen, timestamp=this_second()))
+        who = by(person) if old is None else None  # one that counts stays with who gave it
+        draft.do(correct_event(draft.ledger, wanted, chosen, annotator=who, timestamp=this_second()))
         if isinstance(wanted, int) and wanted in draft.on_desk(person):
             draft.take_off(person, wanted)
         return Done(wanted)

@@ -197,8 +197,9 @@ export class Session {
     } catch {
       question = this.rebuilt(item);
     }
-    this.store.set({ phase: "correcting", question: { ...question, steps: [], correcting: item } });
-    this.announce(`Correcting. ${question.place}: what would you do? It was ${item.answer}.`);
+    const correcting = { ...item, answer: item.answer ?? question.previous ?? "nothing" };
+    this.store.set({ phase: "correcting", question: { ...question, steps: [], correcting } });
+    this.announce(`Correcting. ${question.place}: what would you do? It was ${correcting.answer}.`);
   }
 
   rebuilt(item) {
@@ -226,6 +227,7 @@ export class Session {
     await this.exchange("correct", { answer: correcting.id, action }, async () => {
       await shown;
       this.tell(`Corrected: ${label} instead of ${correcting.answer}.`);
+      if (this.resume?.id === correcting.question) this.resume = null; // it had been taken back: now it is answered
       this.cancel();
     });
   }
