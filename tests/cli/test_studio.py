@@ -1,7 +1,9 @@
 import pytest
 from cli.command import command
 
-from journeyman.cli.studio import study_place
+from journeyman.cli.studio import check_settings, study_place
+from journeyman.errors import InputError
+from journeyman.studio.serving import bound_socket
 from journeyman.study import Study
 from journeyman.worlds import make_world
 
@@ -57,3 +59,20 @@ def test_the_name_of_a_study_follows_from_what_it_is_made_of(tmp_path):
     assert str(study_place(None, None, tmp_path / "maze" / "problem.toml", 0)) == "maze.study"
     assert str(study_place(None, None, tmp_path / "garden.toml", 0)) == "garden.study"
     assert study_place(None, None, None, 0) is None
+
+
+def test_the_same_command_continues_a_study(tmp_path):
+    problem = make_world("random-grid", 1, size=2, terminals="independent").problem
+    with Study.create(tmp_path / "grid.study", problem, inference_options={"num_particles": 200}) as study:
+        wanted = {"kind": "state", "epsilon": "0.1", "delta": 0.1, "inference_options": {"num_particles": 200}}
+        check_settings(study, None, wanted, [])
+        with pytest.raises(InputError, match="num_particles"):
+            check_settings(study, None, wanted | {"inference_options": {"num_particles": 300}}, [])
+
+
+def test_a_port_that_is_taken_leaves_no_study_behind(studio, tmp_path):
+    with bound_socket("127.0.0.1", 0) as taken:
+        code, _, error = studio("--world", "jail", "--port", str(taken.getsockname()[1]), "--no-browser")
+    assert code == 1
+    assert "Choose another with --port" in error
+    assert not list(tmp_path.glob("*.study"))

@@ -92,8 +92,8 @@ def studio(
     place = study_place(file, world, problem, seed)
     keeper = TokenFile(Path.cwd() if place is None else place, is_new=new_token)
     try:
-        study = None if place is None else opened(place, world, problem, world_set, seed, length, settings)
-        with bound_socket(host, port) as listening:
+        with bound_socket(host, port) as listening:  # first: nothing is made where nothing can be served
+            study = None if place is None else opened(place, world, problem, world_set, seed, length, settings)
             app = create_app(
                 study,
                 token=keeper.token,
@@ -155,7 +155,7 @@ def opened(
 
     if place.exists() or (world is None and problem is None):
         study = Study.open(place)
-        check_settings(study, length, settings, [*(world_set or ()), *settings["inference_options"]])
+        check_settings(study, length, settings, list(world_set or ()))
         typer.echo(f"Continuing {place}: {counted(len(study.demonstrations), 'answer')} so far.")
         return study
     chosen = opt.chosen_world(world, problem, world_set, seed)
@@ -180,6 +180,8 @@ def check_settings(study: "Study", length: int | None, wanted: dict[str, Any], o
                 f"{study.path} must be continued with its own settings, got --{name} {value}, where it has {found}. "
                 "Leave it out, or name another file for a new study."
             )
+    options = wanted["inference_options"]
+    others = others + [name for name, value in options.items() if kept.inference_options.get(name) != value]
     if others:
         study.close()
         raise InputError(
