@@ -249,6 +249,8 @@ def _handle_errors(app: FastAPI) -> None:
         parts = [str(part) for part in first.get("loc", ()) if part not in ("body", "query", "path")]
         field = ".".join(parts) or None
         words = str(first.get("msg", "it is not valid")).removeprefix("Value error, ")
+        if schemas.STUDY_NAME in words:  # said to people, who fill in a form
+            words = "must be 1 to 64 letters, digits, -, _ or . and begin with a letter or digit"
         return _failed(422, f"{field or 'The request'}: {words}.", field)
 
     @app.exception_handler(HTTPException)
@@ -282,7 +284,7 @@ def _sentence(error: Exception) -> str:
 
 # Shared by routes
 
-StudyName = Annotated[str, InPath(min_length=1, max_length=80, description="Name of the study.")]
+StudyName = Annotated[str, InPath(min_length=1, max_length=255, description="Name of the study.")]
 Annotator = Annotated[schemas.Name | None, InQuery(description="Who answers; leave it out to stay unnamed.")]
 TOKEN = Depends(HTTPBearer(auto_error=False, description="The token of the printed address."))
 

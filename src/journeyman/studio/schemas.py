@@ -33,6 +33,7 @@ Action = Annotated[
 ]
 AnswerId = Annotated[int, Field(ge=0, le=2**53)] | Annotated[str, Field(pattern=r"^attached-[0-9]{1,9}$")]
 Chance = float | None
+STUDY_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 
 
 class Given(BaseModel):
@@ -59,7 +60,7 @@ class NewProblem(Given):
 class NewStudy(Given):
     """A study to make: from a world or from a problem."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+    name: Annotated[str, Field(pattern=STUDY_NAME)]
     world: NewWorld | None = None
     problem: NewProblem | None = None
     epsilon: Annotated[float, Field(gt=0, le=1e9)] | Annotated[str, Field(pattern=r"^[0-9.]{1,8}%?$")] = 0.1

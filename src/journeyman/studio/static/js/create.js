@@ -36,7 +36,7 @@ export function createForm({ worlds, limits }, openFn, isOpen) {
     seed: h("input", { id: "new-seed", type: "number", min: "0", step: "1", value: "0" }),
     files: h("input", { id: "new-files", type: "file", multiple: true, accept: ".txt,.csv,.toml,.map" }),
     text: h("textarea", { id: "new-text", rows: "7", spellcheck: "false" }, EXAMPLES.map),
-    epsilon: h("input", { id: "new-epsilon", placeholder: "5%", autocomplete: "off" }),
+    epsilon: h("input", { id: "new-epsilon", placeholder: "0.1", autocomplete: "off" }),
     delta: h("input", { id: "new-delta", placeholder: "0.1", inputmode: "decimal", autocomplete: "off" }),
     answers: h(
       "select",

@@ -43,7 +43,10 @@ class Stage {
       );
       shape.classList.toggle("here", place === this.place);
     }
-    for (const [place, name] of this.names) this.keepClear(place, name);
+    for (const [place, name] of this.names) {
+      name.classList.toggle("here", place === this.place);
+      this.keepClear(place, name);
+    }
     this.layer.replaceChildren(
       s(
         "g",

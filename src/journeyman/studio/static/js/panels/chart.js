@@ -5,8 +5,9 @@ import { percent } from "../words.js";
 
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [520, 190, 54, 12, 14, 30];
 
-/** Return a chart of `points` ({ count, chance }) with the line at `delta`; `pointFn(point)` says what is looked at. */
-export function drawChart(points, delta, pointFn) {
+/** Return a chart of `course` ({ count, chance }) with the line at `delta`; `pointFn(point)` says what is looked at. */
+export function drawChart(course, delta, pointFn) {
+  const points = standing(course);
   const last = Math.max(8, points.at(-1)?.count ?? 0);
   const x = (count) => LEFT + ((WIDTH - LEFT - RIGHT) * count) / last;
   const y = (chance) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - chance);
@@ -70,6 +71,16 @@ export function drawChart(points, delta, pointFn) {
   });
   figure.addEventListener("blur", () => pointFn(null));
   return figure;
+}
+
+/** Return the points that still stand: an answer that was taken back or corrected takes those after it along. */
+function standing(course) {
+  const points = [];
+  for (const point of course) {
+    while (points.length && points.at(-1).count >= point.count) points.pop();
+    points.push(point);
+  }
+  return points;
 }
 
 function summary(known, delta) {
