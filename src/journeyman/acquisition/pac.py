@@ -70,8 +70,9 @@ def rate_pac_eig(
     limits = unit * checked_edges(edges)
     mdp = posterior.problem.mdp
     chosen = most_likely_optimal(posterior) if policy is None else checked_policies(mdp, policy)
-    factors = occupancy_of(mdp, chosen) if occupancy else np.ones(mdp.num_states)
-    lost = regrets(posterior, chosen) / regret_unit(posterior, context.epsilon)
+    visits = occupancy_of(mdp, chosen)
+    factors = visits if occupancy else np.ones(mdp.num_states)
+    lost = regrets(posterior, chosen, visits) / regret_unit(posterior, context.epsilon)
     can_fail = bool((posterior.weights @ (lost >= context.epsilon)) > NO_CHANCE)
     for num_halvings in range(MAX_HALVINGS + 1):
         scaled = limits / 2.0**num_halvings

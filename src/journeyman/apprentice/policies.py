@@ -48,7 +48,7 @@ def most_likely_optimal(posterior: Posterior) -> IntArray:
     Equal chances, within 1e-9, go to the smaller mean immediate regret, which is the larger mean Q, then to the lowest
     index.
     """
-    margin, chunks = posterior.weights @ posterior.tie_margins, posterior.state_ranges()
+    margin, chunks = posterior.mean_tie_margins(), posterior.state_ranges()
     chosen: list[IntArray] = [np.zeros(0, dtype=np.int64)] * len(chunks)
 
     def choose(numbers: range) -> None:

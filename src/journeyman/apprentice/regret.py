@@ -96,13 +96,14 @@ def immediate_estimates(posterior: Posterior, policy: ArrayLike | Followed) -> E
     return Estimates(step.regret, errors + step.rounding + (step.matrix @ errors.T).T)
 
 
-def regret_estimates(posterior: Posterior, policy: ArrayLike) -> Estimates:
+def regret_estimates(posterior: Posterior, policy: ArrayLike, visits: FloatArray | None = None) -> Estimates:
     """Return total regrets `[M]` from the initial distribution with bounds on their errors.
 
-    One occupancy serves all samples; those of large worlds are gone through one at a time.
+    One occupancy serves all samples: give the `visits` `[S]` of the policy if they are known. Samples of large worlds
+    are gone through one at a time.
     """
     mdp = posterior.problem.mdp
-    nu = occupancy(mdp, policy)
+    nu = occupancy(mdp, policy) if visits is None else visits
     if posterior.is_large:
         looked = posterior.looked(action_probabilities(mdp, policy), nu)
         total, errors, largest = looked.regrets, looked.value_errors + looked.errors, looked.largest
@@ -138,12 +139,12 @@ def state_regrets(posterior: Posterior, policy: ArrayLike) -> FloatArray:
     return state_regret_estimates(posterior, policy).cleaned()
 
 
-def regrets(posterior: Posterior, policy: ArrayLike) -> FloatArray:
+def regrets(posterior: Posterior, policy: ArrayLike, visits: FloatArray | None = None) -> FloatArray:
     """Return the total regret `[M]` of a policy, from the initial distribution: the average of its state regrets.
 
-    Not negative, and exactly 0 within its numerical error.
+    Not negative, and exactly 0 within its numerical error. `visits` `[S]` of the policy need not be found if given.
     """
-    return regret_estimates(posterior, policy).cleaned()
+    return regret_estimates(posterior, policy, visits).cleaned()
 
 
 def action_gaps(posterior: Posterior, states: ArrayLike | None = None) -> FloatArray:

@@ -361,7 +361,8 @@ class Posterior:
     @cached_property
     def mean_solution(self) -> Solution:
         """Solution for the posterior-mean reward: its policy has the largest expected return."""
-        return solve(self.problem.mdp, self.mean_reward())
+        start = self.weights.astype(self.values.dtype) @ self.values if self.is_large else None
+        return solve(self.problem.mdp, self.mean_reward(), initial_values=start)
 
     @cached_property
     def accuracy(self) -> Accuracy:
@@ -381,6 +382,12 @@ class Posterior:
         if self.is_large:
             return np.broadcast_to(2.0 * self.value_errors[:, None], self.values.shape)
         return 2.0 * self.accuracy.values
+
+    def mean_tie_margins(self) -> FloatArray:
+        """Return the posterior mean of `tie_margins`, `[S]`."""
+        if self.is_large:
+            return np.full(self.problem.mdp.num_states, 2.0 * float(self.weights @ self.value_errors))
+        return np.asarray(self.weights @ self.tie_margins)
 
     def gaps(self, states: IntArray, q: FloatArray) -> FloatArray:
         """Return V*(s) - Q*(s, a) `[M, N, A]`, given q `[M, N, A]` of N states.

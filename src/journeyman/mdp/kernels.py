@@ -295,12 +295,13 @@ def value_iteration(
 @kernel
 def sweep_single(
     common_indptr, common_next, common_weights, extra_indptr, extra_next, extra_weights, gain, available, reward, V,
-    num_sweeps, is_backward, change, largest,
+    num_sweeps, is_backward, block, change, largest,
 ):  # fmt: skip
     """Sweep `sweep_one` over 32 rewards at once in single precision: reward `[S * R, 32]`, V `[S, 32]`.
 
-    The first sweep is backward or not, and they alternate. `change` and `largest` `[1, 32]` become how much V changed
-    in the last sweep, and max |V|. Weights and gain are in single precision, too.
+    The first sweep is backward or not, and they alternate. States are taken in blocks of `block`, each there and back
+    before the next: what is read from memory is used twice. `change` and `largest` `[1, 32]` become how much V changed
+    in the last sweep, on the way there, and max |V| after it. Weights and gain are in single precision, too.
     """
     num_states, num_actions = available.shape
     width = reward.shape[0] // num_states
@@ -308,8 +309,14 @@ def sweep_single(
     for sweep in range(num_sweeps):
         most, size = nothing, nothing
         goes_back = is_backward != (sweep % 2 == 1)
-        for i in range(num_states):
-            s = num_states - 1 - i if goes_back else i
+        for step in range(2 * num_states):
+            first = step // (2 * block) * block
+            block_size = min(block, num_states - first)
+            inside = step - 2 * first
+            is_return = inside >= block_size
+            inside = 2 * block_size - 1 - inside if is_return else inside
+            s = first + inside
+            s = num_states - 1 - s if goes_back else s
             shared = nothing
             for k in range(common_indptr[s], common_indptr[s + 1]):
                 shared = plus_product(shared, common_weights[k], lanes_at(V, common_next[k]))
@@ -325,8 +332,10 @@ def sweep_single(
                     for k in range(extra_indptr[row], extra_indptr[row + 1]):
                         q = plus_product(q, extra_weights[k], lanes_at(V, extra_next[k]))
                     best = larger_lanes(best, plus_product(nothing, gain[s, a], q))
-            most = larger_lanes(most, lane_distance(best, lanes_at(V, s)))
-            size = larger_lanes(size, lane_distance(best, nothing))
+            if is_return:
+                size = larger_lanes(size, lane_distance(best, nothing))
+            else:
+                most = larger_lanes(most, lane_distance(best, lanes_at(V, s)))
             put_lanes(V, s, best)
         put_lanes(change, 0, most)
         put_lanes(largest, 0, size)

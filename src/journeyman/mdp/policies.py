@@ -76,12 +76,14 @@ def action_probabilities(mdp: FiniteMDP, policy: ArrayLike) -> FloatArray:
 
 def policy_matrix(mdp: FiniteMDP, probabilities: FloatArray) -> Any:
     """Return discount * P_pi as a scipy CSR array `[S, S]` for action probabilities `[S, A]`."""
-    weights = np.repeat(probabilities.ravel(), np.diff(mdp.rows.indptr))
-    source = np.repeat(np.arange(mdp.num_states), np.diff(mdp.rows.indptr[:: mdp.num_actions]))
-    kept = weights > 0
-    entries = mdp.discount * weights[kept] * mdp.rows.probabilities[kept]
     shape = (mdp.num_states, mdp.num_states)
-    return sparse.coo_array((entries, (source[kept], mdp.rows.next_states[kept])), shape=shape).tocsr()
+    done = np.flatnonzero(probabilities)
+    lengths = np.diff(mdp.rows.indptr)[done]
+    ends = np.cumsum(lengths)
+    entry = np.arange(lengths.sum()) + np.repeat(mdp.rows.indptr[:-1][done] - ends + lengths, lengths)
+    entries = mdp.rows.probabilities[entry] * np.repeat(mdp.discount * probabilities.ravel()[done], lengths)
+    source = np.repeat(done // mdp.num_actions, lengths)
+    return sparse.coo_array((entries, (source, mdp.rows.next_states[entry])), shape=shape).tocsr()
 
 
 def evaluate_policy(mdp: FiniteMDP, policy: ArrayLike, rewards: ArrayLike) -> FloatArray:

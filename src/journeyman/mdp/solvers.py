@@ -36,6 +36,7 @@ FIRST_SWEEPS, FIRST_TOLERANCE = 12, 1e-2  # what comes before policy iteration
 UNEVEN = 1e-3  # of the largest value: where the median one is smaller, sweeps go on to the limit of rounding
 SINGLE = 2.0**-22  # change in a sweep, relative to 1 + max |V|, that single precision can tell from rounding
 SWEPT_AT_ONCE = 1_000_000  # states, between two looks at whether it is time to stop, of at most 4 sweeps
+SWEPT_BLOCK = 4096  # states that are swept there and back: 1 MB of values and rewards
 LONG_WORK = 5_000_000  # values of rewards that are solved together, from which on progress is shown
 FEW_SWEEPS = 0.91  # largest contraction at which sweeps alone are as quick as rounds with Krylov iterations
 METHODS = ("auto", "direct", "sweeps", "krylov")
@@ -243,7 +244,7 @@ def _swept_lanes(
     change, largest = np.empty((1, LANES), dtype=np.float32), np.empty((1, LANES), dtype=np.float32)
     sweeps, first, at_once = 0, 0.0, max(1, min(4, SWEPT_AT_ONCE // len(V)))
     while sweeps < max_sweeps:
-        kernels.sweep_single(*rows, reward, V, at_once, sweeps % 2 == 1, change, largest)
+        kernels.sweep_single(*rows, reward, V, at_once, sweeps % 2 == 1, SWEPT_BLOCK, change, largest)
         sweeps += at_once
         check_stop()
         worst = float((change / (1.0 + largest)).max())
