@@ -16,6 +16,7 @@ from studio.running import until
 
 from journeyman.errors import InputError
 from journeyman.studio.serving import TokenFile, address_of, bound_socket, is_loopback, names_of
+from journeyman.studio.session import Session
 from journeyman.study import Study
 
 
@@ -173,3 +174,16 @@ def test_where_a_studio_listens():
     assert address == f"http://127.0.0.1:{first.getsockname()[1]}/?token=T&annotator=ada%20l"
     first.close()
     second.close()
+
+
+def test_two_studios_never_serve_one_study_whoever_starts_them(grid):
+    """The lock is on the study itself: users have different folders for their tokens."""
+    first = Session(Study.open(grid), has_worker=False)
+    other = Study.open(grid)
+    with pytest.raises(InputError, match="one studio at a time"):
+        Session(other, has_worker=False)
+    other.close()
+    first.study.close()
+    first._held.close()
+    with Study.open(grid) as study:
+        Session(study, has_worker=False)._held.close()

@@ -14,15 +14,17 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import IO, Any, TypeVar
 
 import numpy as np
 
 from journeyman.apprentice.epsilon import epsilon_record, epsilon_words
-from journeyman.errors import JourneymanError, StudyError
+from journeyman.errors import InputError, JourneymanError, StudyError
 from journeyman.learner import Event, Query
 from journeyman.learner.asking import Chosen, ask_event
 from journeyman.learner.ledger import Ledger
+from journeyman.storage.files import try_lock
 from journeyman.studio.acting import by
 from journeyman.studio.desks import NOBODY, Desks, Draft
 from journeyman.studio.link import WorkerLink
@@ -79,11 +81,27 @@ class Ready:
         return state, float(self.values[state]), length if self.lengths is None else self.lengths[state]
 
 
+def held(path: Path) -> IO[bytes]:
+    """Return the file of a study, open and locked: two studios must not serve one, whoever starts them.
+
+    The lock is not one of SQLite's, so that the command line can add to the study meanwhile.
+    """
+    file = path.open("rb")
+    if try_lock(file):
+        return file
+    file.close()
+    raise InputError(
+        f"a study must be served by one studio at a time, but another one serves {str(path)!r}. Open its address, or "
+        "stop it first."
+    )
+
+
 class Session:
     """A study that people answer. `do` is for operations, everything else only looks."""
 
     def __init__(self, study: Study, *, num_threads: int | None = None, has_worker: bool = True) -> None:
         self.has_worker = has_worker
+        self._held = held(study.path)
         self.study, self.problem, self.name = study, study.problem, study.path.stem
         self.desks = study.look(Desks.read)
         self.ledger: Ledger = study.ledger
@@ -128,6 +146,7 @@ class Session:
         if self._writer.is_alive():
             done.result(30.0)
         self.study.close()
+        self._held.close()  # after the study: to close it earlier would end the locks of SQLite as well
 
     # Operations
 
