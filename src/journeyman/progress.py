@@ -119,12 +119,20 @@ class _Bar:
 
     def _begin(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         with self.lock:
             if self.is_over:
                 return
-            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+            words, left = TextColumn("{task.description}"), (TimeRemainingColumn(), TextColumn("left"))
+            columns = (words, BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), *left)
             self.progress = Progress(*columns, console=Console(stderr=True), transient=True)
             self.task = self.progress.add_task(self._words(), total=1.0, completed=self.done)
             self.progress.start()
