@@ -158,7 +158,9 @@ def test_only_commands_that_exist_are_described():
     }
 
 
-@pytest.mark.parametrize("lines", [STUDY, WORLDS, SWEEP], ids=["study", "worlds", "sweep"])
+@pytest.mark.parametrize(
+    "lines", [pytest.param(STUDY, marks=pytest.mark.slow), WORLDS, SWEEP], ids=["study", "worlds", "sweep"]
+)
 def test_what_is_printed_is_what_is_described(folder, lines):
     found = {}
     for line in lines.split("\n"):

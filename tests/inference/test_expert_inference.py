@@ -104,7 +104,7 @@ def test_enumerate_is_the_sum_over_a_grid(name):
     np.testing.assert_allclose(spread, std, rtol=0.03)  # the grid cuts the tails off at quantile 1 / 82
 
 
-LONG = {("smc", "soft")}
+LONG = {("smc", "soft"), ("policywalk", "soft")}
 SAMPLED = [
     pytest.param(*pair, marks=pytest.mark.slow if pair in LONG else ())
     for pair in itertools.product(("smc", "policywalk"), EXPERTS)
