@@ -5,8 +5,10 @@ import signal
 from pathlib import Path
 
 import pytest
-from experiment.processes import checkpoints, finished, until
+from experiment.processes import checkpoints, finished
 from experiment.small import RECORD, assert_same_tables, tiny_sweep, undisturbed_table
+from faults.forking import until
+from faults.matrix import attack
 
 from journeyman.experiment import run_sweep, sweep_table
 from journeyman.experiment.store import Store

@@ -7,8 +7,10 @@ import time
 
 import numpy as np
 import pytest
-from experiment.processes import checkpoints, finished, is_alive, until
+from experiment.processes import checkpoints, finished
 from experiment.small import assert_same_tables, tiny_sweep, undisturbed_table
+from faults.forking import is_alive, until
+from faults.matrix import attack
 
 from journeyman.experiment import run_sweep, sweep_status, sweep_table
 
