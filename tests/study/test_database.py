@@ -121,7 +121,7 @@ def test_a_busy_file_is_waited_for_and_then_explained(path, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "got an empty file"),
+        (b"", "got a file without content"),
         (b"# a text file that is no study\n" * 100, "its first bytes are not those of one"),
         (None, "the study must exist"),
     ],
@@ -170,7 +170,7 @@ def test_a_changed_event_is_found_and_the_rest_recovered(path, tmp_path):
 
 def test_a_lost_problem_can_be_given(path, tmp_path):
     change(path, "UPDATE problem SET arrays = X'0102'")
-    with pytest.raises(StudyError, match="is damaged: the problem must be arrays"):
+    with pytest.raises(StudyError, match="is damaged: the problem must be as written"):
         Study.open(path)
     with pytest.raises(StudyError, match=r"--problem problem\.toml"):
         recover(path, tmp_path / "new.study")

@@ -5,6 +5,7 @@ their place in history, but they are data: they are attached.
 """
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
@@ -40,7 +41,7 @@ def recover(path: str | Path, new_path: str | Path, *, problem: Problem | None =
     problem, settings: used instead of the stored ones where those cannot be read.
     """
     path, new_path = Path(path), Path(new_path)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise StudyError(f"the study must exist, got {str(path)!r}. Check the path.")
     check_log(path)
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
@@ -60,21 +61,22 @@ def recover(path: str | Path, new_path: str | Path, *, problem: Problem | None =
         if extra:
             study.attach(extra, allow_duplicates=True)
         for item in stored:
-            if item.answer not in known:
+            if item.answer not in known or item.changed_by < len(events):  # else taken back or corrected after that
                 continue
-            if item.is_undone:  # taken back after the damage
+            if item.is_undone:
                 study.undo(known[item.answer])
-            elif item.demonstration != ledger.answers[known[item.answer]]:  # corrected after the damage
+            elif item.demonstration != ledger.answers[known[item.answer]]:
                 study.correct(known[item.answer], item.demonstration)
     return Recovery(len(events), len(extra), tuple(losses))
 
 
 class StoredAnswer(NamedTuple):
-    """A row of the table of demonstrations."""
+    """A row of the table of demonstrations, and the event that changed it last."""
 
     answer: str
     demonstration: Demonstration
     is_undone: bool
+    changed_by: int
 
 
 def _stored_problem(connection: sqlite3.Connection, given: Problem | None, losses: list[str]) -> Problem:
@@ -131,13 +133,14 @@ def _stored_answers(connection: sqlite3.Connection, problem: Problem) -> Iterato
         row, num_missing = row + 1, num_missing + 1
         try:
             found = connection.execute(
-                "SELECT answer, record, undone_by FROM demonstrations WHERE rowid = ?", (row,)
+                "SELECT answer, record, undone_by, event_number FROM demonstrations WHERE rowid = ?", (row,)
             ).fetchone()
             if found is None:
                 continue
             demonstration = Demonstration.from_record(json.loads(found[1]))
             problem.counts(demonstration)
+            changed_by = int(found[3] if found[2] is None else found[2])
         except (sqlite3.Error, JourneymanError, ValueError, TypeError):
             continue
         num_missing = 0
-        yield StoredAnswer(str(found[0]), demonstration, found[2] is not None)
+        yield StoredAnswer(str(found[0]), demonstration, found[2] is not None, changed_by)
