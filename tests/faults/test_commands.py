@@ -1,4 +1,4 @@
-"""Study commands that are killed, ended and interrupted: what was acknowledged is there, once, and nothing is broken."""
+"""Study commands that are killed, ended and interrupted: what was acknowledged is there, once; nothing is broken."""
 
 import json
 import signal
@@ -11,7 +11,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from faults.forking import Forker, environment
+from faults.forking import Forker, environment, is_alive, until
 from faults.matrix import attack
 from study.tiny import SETTINGS, tiny_problem
 
@@ -67,7 +67,7 @@ def check_whole(folder, acknowledged, num_stopped):
     made = {line["to"] for line in done if line["word"] in ("clone", "backup")}
     for path in folder.glob("*-*.study"):
         try:
-            Study.open(path, read_only=True).close()
+            Study.open(path).close()
         except StudyError as error:
             assert str(path) not in made and "Delete it, then make the study again" in str(error)
         path.unlink()
@@ -105,6 +105,7 @@ def stop_repeatedly(forker, folder, times, how, expected):
             time.sleep(rng.uniform(0.0, 0.4))
             running.kill(how=how)
         for running in others:
+            until(lambda number=running.number: not is_alive(number), f"it ended: {running.log}")
             assert running.wait() in expected, running.text()
             assert "Traceback" not in running.text(), running.text()
         done = check_whole(place, acknowledged, 2 * PER_STUDY)
