@@ -30,6 +30,7 @@ def prepare():
         for word in ("ask", "tell", "correct", "undo", *WORDS[6:]):
             code = do(command(np.random.default_rng(0), folder, f"warm-{word}", word))
             assert code == 0, word
+        assert do(["study", "status", folder / "a.study", "--threads", 1]) == 0
 
 
 def do(arguments):
@@ -45,7 +46,7 @@ def do(arguments):
 def command(rng, folder, tag, word):
     """Return the arguments of a command, None where the study is not ready for it; `tag` names what it does."""
     file, action = folder / "a.study", int(rng.integers(ACTIONS))
-    with Study.open(file, read_only=True) as study:
+    with Study.open(file, num_threads=1) as study:
         pending, answers = study.pending, study.answers
     if word == "ask":
         return ["study", "ask", file, "--new", "--threads", 1, "--json"]
@@ -75,8 +76,16 @@ def command(rng, folder, tag, word):
 WORDS = ("ask", "tell", "tell", "tell", "undo", "correct", "attach", "import", "export", "history", "clone", "backup")
 
 
-def run(folder, acknowledged, seed):
-    """Do one command after the other, for as long as it lives."""
+def run(folder, acknowledged, seed, commands=None, user=None):
+    """Do one command after the other, for as long as it lives; or some that are given, as some user."""
+    if user is not None and user != os.geteuid():
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
+    if commands is not None:
+        for arguments in commands:
+            print(f"ended {do(arguments)}", flush=True)
+        return 0
     folder, rng = Path(folder), np.random.default_rng(seed)
     log, number = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT), 0
     while True:

@@ -14,7 +14,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -72,6 +72,10 @@ HOLDS_DATA = ("problem", "settings", "events", "queries", "demonstrations")  # n
 UNFINISHED = (
     "{path!r} must be a study, got a file without content: the process that made it was stopped. Delete it, then make "
     "the study again."
+)
+UNREPAIRED = (
+    "the study '{path}' must be repaired once, since a process was stopped while it wrote. Open it where it can be "
+    "written: journeyman study status {path}"
 )
 RECOVER = "Copy what can be read into a new study: journeyman study recover {path} NEW.study"
 
@@ -254,10 +258,11 @@ def _connected(path: Path, *, is_read_only: bool) -> sqlite3.Connection:
             return _connection(found, "ro" if is_read_only else "rw")
         except sqlite3.OperationalError:
             if is_read_only and _is_left_over(path, "-journal"):
-                raise StudyError(
-                    f"the study {str(path)!r} must be repaired once, since a process was stopped while it wrote. Open "
-                    f"it where it can be written: journeyman study status {path}"
-                ) from None
+                # A process was stopped while it wrote: what it left half done is undone, where that is allowed.
+                with suppress(sqlite3.OperationalError):
+                    _connection(found, "rw").close()
+                    return _connection(found, "ro")
+                raise StudyError(UNREPAIRED.format(path=path)) from None
             if not is_read_only or _is_left_over(path, "-wal"):
                 raise
         return _connection(found, "ro&immutable=1")
@@ -365,6 +370,8 @@ def _explanation(error: sqlite3.Error, path: str) -> str:
             f"the study must have room to grow, but the disk of {path!r} is full. This was not stored, all before it "
             "is. Free some space and do it again."
         )
+    if ("readonly" in text or "unable to open" in text) and _is_left_over(Path(path), "-journal"):
+        return UNREPAIRED.format(path=path)
     if "readonly" in text or "read-only" in text or "unable to open" in text:
         return (
             f"the study must be in a place that can be written, but {path!r} cannot. This was not stored, all before "
@@ -383,6 +390,6 @@ def _explanation(error: sqlite3.Error, path: str) -> str:
             "its quota or the network, and no damage to the study: all that was acknowledged before is kept. Put that "
             f"right, and see what is there before you do it again: journeyman study status {path}"
         )
-    if "malformed" in text or "corrupt" in text:
+    if "malformed" in text or "corrupt" in text or "decode" in text:
         return f"the study {path!r} is damaged, and was left as it is. {RECOVER.format(path=path)}"
     return f"the study {path!r} could not be used. {RECOVER.format(path=path)}"
