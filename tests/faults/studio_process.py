@@ -15,9 +15,11 @@ from journeyman.study import Study
 
 def prepare():
     """Load everything."""
-    with tempfile.TemporaryDirectory() as folder:
-        with Study.create(Path(folder) / "a.study", tiny_problem(), **QUICK, acquisition="random") as study:
-            create_app(study, token=TOKEN, has_worker=False)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Study.create(Path(folder) / "a.study", tiny_problem(), **QUICK, acquisition="random") as study,
+    ):
+        create_app(study, token=TOKEN, has_worker=False)
     assert uvicorn.Server
 
 

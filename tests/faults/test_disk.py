@@ -92,7 +92,12 @@ def test_output_on_a_full_disk(tmp_path, times):
     path = tmp_path / "a.study"
     with Study.create(path, tiny_problem(), num_threads=1, **SETTINGS) as study:
         query = study.ask()
-    lines = (["study", "tell", path, query.id, 0], ["study", "status", path], ["study", "ask", path, "--json"], ["worlds"])
+    lines = (
+        ["study", "tell", path, query.id, 0],
+        ["study", "status", path],
+        ["study", "ask", path, "--json"],
+        ["worlds"],
+    )
     for line in lines[:times]:
         with open("/dev/full", "w") as full:
             done = subprocess.run(
@@ -197,8 +202,8 @@ def test_a_folder_that_cannot_be_written(forker, open_folder, times):
     codes, text = as_plain_user(
         forker, open_folder,
         ["study", "status", path, "--threads", 1], ["study", "tell", path, query.id, 0],
-        ["study", "export", path, open_folder / "answers.csv"], ["study", "new", open_folder / "b.study", "--world", "jail"],
-        ["study", "backup", path, open_folder / "c.study"],
+        ["study", "export", path, open_folder / "answers.csv"],
+        ["study", "new", open_folder / "b.study", "--world", "jail"], ["study", "backup", path, open_folder / "c.study"],
     )  # fmt: skip
     assert codes == [0, 1, 1, 1, 1], text
     assert "Traceback" not in text

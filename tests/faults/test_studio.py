@@ -105,9 +105,7 @@ def stop_repeatedly(forker, folder, asked, times, how, expected):
                 kept[query] = action, person.name
             num_kept += len(person.kept)
         with Study.open(path, read_only=True) as study:
-            stored = {
-                query: (answer.steps[0][1], answer.annotator) for query, answer in study.answers.items()
-            }
+            stored = {query: (answer.steps[0][1], answer.annotator) for query, answer in study.answers.items()}
             told = [event.payload["query"] for event in study.events if event.name == "tell"]
         assert len(told) == len(set(told))
         assert kept.items() <= stored.items()

@@ -17,7 +17,6 @@ import numpy as np
 from journeyman.errors import InputError
 from journeyman.types import AnyArray, FloatArray
 
-
 LEFTOVER_SECONDS = 3600.0  # age of a half-written file that nobody writes any more
 
 
