@@ -1,4 +1,4 @@
-"""Make the page of faults (faults.md) from what was found (faults.jsonl): python docs/trust/faults.py"""
+"""Make the page of faults (faults.md) from what was found (faults.jsonl): `python docs/trust/faults.py`."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 HEAD = """# Faults: what was done to it, how often, and what held
 
-Made by `docs/trust/faults.py` from `faults.jsonl`, which `make faults` writes. What is attacked, how often and what must
-hold is one list, `tests/faults/matrix.py`; `make test` does a few repetitions of each, `make test-all` as many as here.
+Made by `docs/trust/faults.py` from `faults.jsonl`, which `make faults` writes. What is attacked, how often and what
+must hold is one list, `tests/faults/matrix.py`; `make test` does a few repetitions of each, `make test-all` all.
 Times and places are random, with fixed seeds. "Held" means that no repetition broke what must hold.
 """
 
@@ -20,8 +20,8 @@ def page(rows):
     lines = [HEAD, f"{kills:,} times a process was killed, ended or interrupted. {said}", ""]
     lines += ["| what | done to | times | must hold | result | seconds | version |", "|---|---|--:|---|---|--:|---|"]
     lines += [
-        f"| {row['fault']} | {row['to']} | {row['times']:,} | {row['holds']} | {row['result']} | {row['seconds']:.0f} | "
-        f"{row['version'].split()[-1]} |"
+        f"| {row['fault']} | {row['to']} | {row['times']:,} | {row['holds']} | {row['result']} | "
+        f"{row['seconds']:.0f} | {row['version'].split()[-1]} |"
         for row in rows
     ]
     return "\n".join(lines) + "\n"

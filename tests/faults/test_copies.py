@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cli.command import command
 from experiment.small import assert_same_tables, tiny_sweep
 from faults.forking import Forker, until
 from faults.matrix import attack
@@ -86,6 +87,19 @@ def test_a_study_that_is_backed_up_while_it_is_written(written, tmp_path, times)
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         copy.unlink()
     assert not list(tmp_path.glob(".*.part*"))
+
+
+def test_a_backup_by_command(tmp_path, monkeypatch, capsys):
+    run = command(monkeypatch, capsys, "study")
+    with Study.create(tmp_path / "a.study", tiny_problem(), num_threads=1, **SETTINGS) as study:
+        answer_one(study)
+    copy = tmp_path / "b.study"
+    code, out, err = run("backup", tmp_path / "a.study", copy)
+    assert (code, err) == (0, "") and out.endswith("b.study: 1 answer.\n")
+    code, out, err = run("backup", tmp_path / "a.study", copy)
+    assert (code, out) == (1, "") and "must not overwrite a file" in err
+    code, out, err = run("report", ".")
+    assert (code, out) == (1, "") and "the study must exist" in err
 
 
 def test_a_backup_overwrites_nothing(tmp_path):

@@ -203,7 +203,8 @@ def test_a_folder_that_cannot_be_written(forker, open_folder, times):
         forker, open_folder,
         ["study", "status", path, "--threads", 1], ["study", "tell", path, query.id, 0],
         ["study", "export", path, open_folder / "answers.csv"],
-        ["study", "new", open_folder / "b.study", "--world", "jail"], ["study", "backup", path, open_folder / "c.study"],
+        ["study", "new", open_folder / "b.study", "--world", "jail"],
+        ["study", "backup", path, open_folder / "c.study"],
     )  # fmt: skip
     assert codes == [0, 1, 1, 1, 1], text
     assert "Traceback" not in text
