@@ -31,7 +31,7 @@ async function request(method, path, query = {}, body = undefined, patience = PA
     });
     text = await response.text();
   } catch (error) {
-    throw new Lost("The server does not answer.", { cause: error });
+    throw new Lost("The server does not answer. Trying again …", { cause: error });
   }
   const found = parsed(text);
   if (response.ok) return found;

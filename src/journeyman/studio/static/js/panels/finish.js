@@ -1,7 +1,7 @@
 /** The end: what may be claimed, under which assumptions, and what there is to take away. */
 
 import { h, refill, say } from "../dom.js";
-import { explainAgain, explained } from "../explain.js";
+import { explain, explainAgain, explained } from "../explain.js";
 import { percent } from "../words.js";
 
 const DOWNLOADS = [
@@ -10,6 +10,12 @@ const DOWNLOADS = [
   ["demonstrations.csv", "Demonstrations", "All answers that count, as a table."],
   ["certificate.txt", "Certificate", "The claim and its assumptions, as text."],
 ];
+
+const ASSUMED =
+  "Something that has to be true for the certificate to mean anything. The answers alone cannot prove it.";
+const BEHIND =
+  "A number behind the certificate. Chances are shares of the rewards that agree with the answers; regret is what is " +
+  "lost, compared with the best that can be done.";
 
 export function finishPanel(store, api, goOnFn) {
   const title = h("h2", { tabindex: "-1", id: "finish" });
@@ -49,6 +55,7 @@ export function finishPanel(store, api, goOnFn) {
     const { headline, claim: words, upper_bound: upper, p_hat: estimate, delta } = certificate;
     say(title, headline.replace("HOLDS", "holds"));
     say(claim, words ?? "");
+    explain(claim, store.get("study").explain.goal);
     explainAgain(
       bound,
       `Chance of too much regret: ${percent(estimate)}, bounded by ${percent(upper)} (wanted: ${percent(delta)})`,
@@ -58,11 +65,11 @@ export function finishPanel(store, api, goOnFn) {
     bound.hidden = upper === null || upper === undefined;
     refill(
       assumptions,
-      (certificate.assumptions ?? []).map((text) => h("li", {}, text)),
+      (certificate.assumptions ?? []).map((text) => explain(h("li", {}, text), ASSUMED)),
     );
     refill(
       sentences,
-      [...(certificate.sentences ?? []), ...(certificate.advice ?? [])].map((text) => h("li", {}, text)),
+      [certificate.sentences ?? [], certificate.advice ?? []].flat().map((text) => explain(h("li", {}, text), BEHIND)),
     );
   });
   return { element, title };

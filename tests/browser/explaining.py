@@ -1,0 +1,49 @@
+"""Numbers on the page, and what explains them: every text with a digit that can be seen, and what is said about it."""
+
+from playwright.sync_api import Page
+
+# Names of keys, of studies and of places in a drawing are no numbers; what somebody typed is theirs to know.
+NO_NUMBERS = "kbd, .names, .chip, option, textarea, #explanations, .bubble, #announcer, #study-name, h1, .studies button"
+FIND = """(exempt) => {
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const described = [...document.querySelectorAll("[aria-describedby]")].filter((one) => one.tabIndex >= 0);
+  const textOf = (one) => document.getElementById(one.getAttribute("aria-describedby"))?.textContent;
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const parent = node.parentElement;
+    if (!/\\d/.test(node.data) || !parent.checkVisibility() || parent.closest(exempt)) continue;
+    const part = parent.closest("[data-explain]");
+    const isNear = part !== null && !part.matches("section, main, body, .card, .work, .left, .right");
+    const text = isNear ? part.dataset.explain : "";
+    const isReached = described.some((one) => one.checkVisibility() && textOf(one) === text);
+    found.push({ shown: node.data.trim(), text, isReached });
+  }
+  return found;
+}"""
+
+
+def numbers(page: Page) -> list[dict]:
+    """Return all texts with digits that can be seen: `shown`, the `text` that explains it, and whether Tab gets there."""
+    return page.evaluate(FIND, NO_NUMBERS)
+
+
+def unexplained(page: Page) -> list[str]:
+    """Return those that nothing explains, or nothing that can be reached with the keyboard."""
+    return [one["shown"] for one in numbers(page) if not one["text"] or not one["isReached"]]
+
+
+def explained_by_tab(page: Page) -> set[str]:
+    """Return all explanations that show up on the way through the page with Tab."""
+    found: set[str] = set()
+    page.evaluate("() => { document.activeElement?.blur(); window.scrollTo(0, 0); }")
+    for _ in range(150):
+        page.keyboard.press("Tab")
+        text, is_round = page.evaluate(
+            """() => { const bubble = document.querySelector(".bubble");
+                       return [bubble.hidden ? null : bubble.textContent, document.activeElement === document.body]; }"""
+        )
+        if text:
+            found.add(text)
+        if is_round:
+            break
+    return found
