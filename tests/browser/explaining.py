@@ -3,7 +3,9 @@
 from playwright.sync_api import Page
 
 # Names of keys, of studies and of places in a drawing are no numbers; what somebody typed is theirs to know.
-NO_NUMBERS = "kbd, .names, .chip, option, textarea, #explanations, .bubble, #announcer, #study-name, h1, .studies button"
+NO_NUMBERS = (
+    "kbd, .names, .chip, option, textarea, #explanations, .bubble, #announcer, #study-name, h1, .studies button"
+)
 FIND = """(exempt) => {
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -33,10 +35,10 @@ def unexplained(page: Page) -> list[str]:
 
 
 def explained_by_tab(page: Page) -> set[str]:
-    """Return all explanations that show up on the way through the page with Tab."""
+    """Return all explanations that show up on the way through the page with Tab, from wherever the focus is."""
     found: set[str] = set()
-    page.evaluate("() => { document.activeElement?.blur(); window.scrollTo(0, 0); }")
-    for _ in range(150):
+    rounds = 0
+    while rounds < 2:
         page.keyboard.press("Tab")
         text, is_round = page.evaluate(
             """() => { const bubble = document.querySelector(".bubble");
@@ -44,6 +46,5 @@ def explained_by_tab(page: Page) -> set[str]:
         )
         if text:
             found.add(text)
-        if is_round:
-            break
+        rounds += is_round
     return found

@@ -1,5 +1,7 @@
 """Hover, focus or a tap explains every number on the page."""
 
+import re
+
 import pytest
 from browser.conftest import make_study
 from browser.explaining import explained_by_tab, numbers, unexplained
@@ -41,10 +43,11 @@ def look_around(page) -> None:
     page.mouse.move(2, 2)
 
 
-@pytest.mark.parametrize(("study", "key"), [("numbers", "ArrowUp"), ("walked", "ArrowUp"), ("listed", "0"), ("rooms", "0")])
-def test_every_number_beside_a_question_is_explained(studio, person, study, key):
+@pytest.mark.parametrize("study", ["numbers", "walked", "listed", "rooms"])
+def test_every_number_beside_a_question_is_explained(studio, person, study):
     ada = person().open(studio.address(study=study, annotator="ada"))
-    ada.answer(key) if study != "walked" else ada.page.keyboard.press(key)
+    ada.page.locator(".pad button").last.click()
+    expect(ada.said).to_contain_text(re.compile("[a-z]"))
     ada.wait_for_question()
     look_around(ada.page)
     ada.page.keyboard.press("?")

@@ -264,7 +264,7 @@ def _handle_errors(app: FastAPI) -> None:
             return _failed(404, _sentence(error))
         if isinstance(error, InputError):
             return _failed(400, _sentence(error))
-        log.error("%s", error)
+        log.log(logging.INFO if isinstance(error, Busy) else logging.ERROR, "%s", error)
         return _failed(503, _sentence(error), headers={"retry-after": "1"})
 
     @app.exception_handler(Exception)
@@ -286,7 +286,7 @@ Annotator = Annotated[schemas.Name | None, InQuery(description="Who answers; lea
 TOKEN = Depends(HTTPBearer(auto_error=False, description="The token of the printed address."))
 
 
-async def _stored(found: "Future[Any]", name: str, seconds: float = ACKNOWLEDGED) -> Any:
+async def _stored(found: "Future[Any]", name: str, seconds: float) -> Any:
     """Wait until something is stored, for so long; it is done in any case, and may be asked for again."""
     waiting = asyncio.wrap_future(found)
     try:
@@ -412,7 +412,7 @@ def _answering(studio: Studio) -> APIRouter:
         study: str, annotator: str | None, operation_fn: Callable[[Session, str], Any]
     ) -> tuple[Session, str, acting.Done]:
         session, person = await _person(studio, study, annotator)
-        return session, person, await _stored(session.do(operation_fn(session, person)), session.name)
+        return session, person, await _stored(session.do(operation_fn(session, person)), session.name, ACKNOWLEDGED)
 
     @router.get("/question", response_model=schemas.QuestionNow, responses=failures(400, 503))
     async def question(study: StudyName, annotator: Annotator = None) -> Any:
@@ -422,7 +422,8 @@ def _answering(studio: Studio) -> APIRouter:
             try:
                 await _stored(session.ask_for_question(person), session.name, ASSIGNED)
             except Busy as error:
-                return JSONResponse(question_now(session, person) | {"message": _sentence(error)})
+                waiting = {"state": "preparing", "message": _sentence(error)}
+                return JSONResponse(question_now(session, person) | waiting)
         return JSONResponse(question_now(session, person))
 
     @router.get("/question/{number}", response_model=schemas.Question, responses=failures(400, 503))

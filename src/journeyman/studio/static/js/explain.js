@@ -72,6 +72,7 @@ export function startExplaining() {
   document.body.append(bubble, shelf);
   document.addEventListener("pointerover", (event) => event.pointerType !== "touch" && hovered(event.target));
   document.addEventListener("pointerdown", () => (isTabbing = false));
+  document.addEventListener("pointermove", (event) => (isTabbing &&= !event.movementX && !event.movementY));
   document.addEventListener("click", (event) => tapped(event.target));
   document.addEventListener("focusin", (event) => isTabbing && focused(event.target));
   document.addEventListener("focusout", hide);
@@ -90,7 +91,7 @@ const partOf = (target) => target.closest?.("[data-explain]") ?? null;
 
 function hovered(target) {
   const element = partOf(target);
-  if (element === shownFor) return;
+  if (element === shownFor || isTabbing) return; // while somebody tabs, the page moves below a mouse that rests
   hide();
   if (element) timer = setTimeout(() => show(element), element.matches(".explained") ? 0 : PAUSE);
 }
@@ -121,9 +122,10 @@ function show(element, text = element.dataset.explain) {
   bubble.style.top = `${Math.round(top)}px`;
 }
 
-/** Go along when the page scrolls below somebody who looks with the keyboard; a mouse points elsewhere by then. */
+/** Go along when the page scrolls, as long as what is explained is still looked at. */
 function follow() {
-  if (shownFor?.contains(document.activeElement)) show(shownFor, bubble.textContent);
+  if (!shownFor) return;
+  if (shownFor.contains(document.activeElement) || shownFor.matches(":hover")) show(shownFor, bubble.textContent);
   else hide();
 }
 
