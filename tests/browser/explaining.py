@@ -25,7 +25,7 @@ FIND = """(exempt) => {
 
 
 def numbers(page: Page) -> list[dict]:
-    """Return all texts with digits that can be seen: `shown`, the `text` that explains it, and whether Tab gets there."""
+    """Return all texts with digits that can be seen: `shown`, the `text` that explains it, whether Tab gets there."""
     return page.evaluate(FIND, NO_NUMBERS)
 
 
@@ -42,7 +42,8 @@ def explained_by_tab(page: Page) -> set[str]:
         page.keyboard.press("Tab")
         text, is_round = page.evaluate(
             """() => { const bubble = document.querySelector(".bubble");
-                       return [bubble.hidden ? null : bubble.textContent, document.activeElement === document.body]; }"""
+                       const isRound = document.activeElement === document.body;
+                       return [bubble.hidden ? null : bubble.textContent, isRound]; }"""
         )
         if text:
             found.add(text)

@@ -614,9 +614,8 @@ def _looking(studio: Studio) -> APIRouter:
             content = await asyncio.to_thread(partial(_file, session, name))
         elif name in MADE_BY_WORKER:
             if not session.has_worker:
-                return _failed(
-                    409, f"Nothing is computed here. Make it elsewhere: journeyman export {session.name}{ENDING}"
-                )
+                words = "Nothing is computed here, only asked. Make this file with `journeyman study export`."
+                return _failed(409, words)
             if not session.link.is_ready:
                 return _failed(
                     409, "The learner is not ready yet. Ask again in a moment.", headers={"retry-after": "2"}
