@@ -20,7 +20,7 @@ from journeyman.studio.desks import Step
 from journeyman.studio.doubts import UNITS
 from journeyman.studio.session import Session
 from journeyman.study.typed import answer_words
-from journeyman.wording import counted, percent, plain_number
+from journeyman.wording import counted, percent
 
 MOST_OUTCOMES = 40_000  # rows of transitions that a page gets
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
@@ -233,10 +233,10 @@ def _worth_words(session: Session, query: Query) -> str:
     after = "" if based_on is None else f" Chosen after {counted(based_on, 'answer')}."
     if ACQUISITIONS.find(session.settings.acquisition).is_by_chance:
         return f"All places are asked about alike: chance decides.{after}"
-    amount = f"score {plain_number(query.score)} {'of reward' if unit == 'reward' else unit}".rstrip()
+    amount = f"score {query.score:.2g} {'of reward' if unit == 'reward' else unit}".rstrip()
     others = ""
     if median is not None and median < query.score:
-        low = "about 0" if median < 1e-3 * query.score else f"below {plain_number(median)}"
+        low = "about 0" if median < 1e-3 * query.score else f"below {median:.2g}"
         others = f"; half of the places are {low}"
     return (
         "Of all places, and given what is being asked elsewhere, an answer here is expected to tell the learner most "

@@ -32,7 +32,7 @@ from journeyman.learner.asking import choose
 from journeyman.learner.records import BELIEF_EVENTS
 from journeyman.learner.stopping import knowledge_of
 from journeyman.report.posterior.knowledge import action_certainty, expert_knowledge
-from journeyman.report.scores import scaled_scores, score_label
+from journeyman.report.scores import without_rounding
 from journeyman.report.world.summary import without_nonfinite
 from journeyman.studio.doubts import UNITS, model_record
 from journeyman.study import Study, store
@@ -334,11 +334,12 @@ def belief_record(learner: ActiveLearner) -> dict[str, Any]:
     try:
         found = learner.scores()
         warnings += found.warnings
-        values = scaled_scores(found)
+        values = np.where(np.isfinite(found.values), without_rounding(found), np.nan)  # in the unit of questions
         if is_mapped and np.isfinite(values).any():
             best = int(np.nanargmax(values))
             scores = {
-                "values": values.tolist(), "best": best, "unit": found.unit, "label": score_label(found),
+                "values": values.tolist(), "best": best,"unit": found.unit,
+                "label": f"score in {found.unit}" if found.unit else "score",
                 "words": "How much one answer about each place would help now, as the learner sees it.",
             }  # fmt: skip
     except InputError as error:

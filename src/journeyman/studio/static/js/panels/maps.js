@@ -171,6 +171,10 @@ function glyphOf(world, { policy }, state) {
   return { dx: to.x - from.x, dy: to.y - from.y };
 }
 
+/** Return an action as a sentence names it: a bare number would be taken for something else. */
+const actionWords = (world, action) =>
+  world.actions[action].label === String(action) ? `action ${action}` : world.actions[action].label;
+
 /** All that is known about the place that somebody looked at last, each number with its meaning. */
 class Readout {
   constructor(aboutPlaces) {
@@ -205,7 +209,7 @@ function placeWords(world, belief, state) {
     place: world.states[state].words,
     score: score === null ? "" : `an answer here tells ${plain(score)} ${belief.scores.unit ?? ""}`.trim(),
     reward: belief.reward ? `reward ${rewardWords(belief, state)}` : "",
-    policy: action === null ? "" : `apprentice: ${world.actions[action].label}${best}`,
+    policy: action === null ? "" : `apprentice: ${actionWords(world, action)}${best}`,
   };
 }
 
@@ -264,6 +268,6 @@ function rowWords(world, belief, state) {
     world.states[state].words,
     score === null ? "–" : plain(score),
     rewardWords(belief, state),
-    action === null ? "–" : `${world.actions[action].label}${chance === null ? "" : ` (${percent(chance)})`}`,
+    action === null ? "–" : `${actionWords(world, action)}${chance === null ? "" : ` (${percent(chance)})`}`,
   ];
 }
