@@ -91,9 +91,11 @@ def _advice(criticism: Criticism, mdp: FiniteMDP) -> list[str]:
         found.insert(0, f"{people} are taken for one person. Whoever set this study up could tell them apart.")
     if criticism.is_surprising and criticism.deviations and criticism.deviations[0].chance < WORTH_A_LOOK:
         item = criticism.deviations[0]
+        expected = "hardly any" if item.expected < 0.5 else f"about {item.expected:.0f}"
         found.append(
             f"Strangest of all: {item.action_name} at {place_words(mdp, item.state)}, {item.observed} of "
-            f"{counted(item.num_answers, 'answer')} there, where about {item.expected:.1f} was to be expected."
+            f"{counted(item.num_answers, 'answer')} there, where {expected} was to be expected. Look at the history: "
+            "correct what was a slip."
         )
     return found
 

@@ -338,7 +338,7 @@ def belief_record(learner: ActiveLearner) -> dict[str, Any]:
         if is_mapped and np.isfinite(values).any():
             best = int(np.nanargmax(values))
             scores = {
-                "values": values.tolist(), "best": best,"unit": found.unit,
+                "values": values.tolist(), "best": best, "unit": found.unit,
                 "label": f"score in {found.unit}" if found.unit else "score",
                 "words": "How much one answer about each place would help now, as the learner sees it.",
             }  # fmt: skip
