@@ -184,7 +184,7 @@ def question_record(session: Session, query: Query, person: str) -> dict[str, An
         "text": text,
         "place": place_words(mdp, query.state),
         "remembered": remembered_words(mdp, here),
-        "why": why_words(session, query),
+        "why": f"{why_words(session, query)}{_repeated_words(session, query)}",
         "score": query.score if np.isfinite(query.score) else None,
         "unit": str(ask["scores"].get("unit", "")),
         "based_on": ask["scores"].get("based_on"),
@@ -208,16 +208,9 @@ def _number(session: Session, query: int) -> int | None:
     return len(answers) + 1 if session.ledger.statuses[query] == "waiting" else None
 
 
-def why_words(session: Session, query: Query) -> str:
-    """Return why a question was asked, and if its place was asked about before, why it is again."""
-    before = sum(
-        given.start_state == query.state and (isinstance(key, str) or key < query.id)
-        for key, given in session.ledger.answers.items()
-    )
-    return f"{_worth_words(session, query)}{_repeated_words(before)}"
-
-
-def _repeated_words(count: int) -> str:
+def _repeated_words(session: Session, query: Query) -> str:
+    """Return why a place is asked about again; nothing if it has no other answer."""
+    count = session.answered[query.state] - (query.id in session.ledger.answers)
     if count == 0:
         return ""
     times = {1: "once", 2: "twice"}.get(count, f"{count} times")
@@ -227,7 +220,8 @@ def _repeated_words(count: int) -> str:
     )
 
 
-def _worth_words(session: Session, query: Query) -> str:
+def why_words(session: Session, query: Query) -> str:
+    """Return why a question was asked."""
     scores = session.events[session.ledger.asks[query.id]].payload["scores"]
     based_on, median, unit = scores.get("based_on"), scores.get("median"), scores.get("unit", "")
     after = "" if based_on is None else f" Chosen after {counted(based_on, 'answer')}."

@@ -133,7 +133,7 @@ class Session:
         self.ready: Ready | None = None
         self.no_place_left = ""
         self.skipped: dict[str, dict[int, int]] = {}  # by person and place: answers after which it may come back
-        self.counts: Counter[str] = Counter(answer.annotator or NOBODY for answer in self.ledger.answers.values())
+        self.counts, self.answered = _counted(self.ledger)
         self.abandoned = self.ledger.abandoned_states
         self.unheld = self._unheld()
         self.belief: bytes | None = None
@@ -255,12 +255,13 @@ class Session:
         self.ledger = ledger
         names = {event.name for event in new}
         if names - {"ask", "tell"}:
-            self.counts = Counter(answer.annotator or NOBODY for answer in ledger.answers.values())
+            self.counts, self.answered = _counted(ledger)
             self.abandoned = ledger.abandoned_states
         else:
             for event in new:
                 if event.name == "tell":
                     self.counts[event.payload["demonstration"].get("annotator") or NOBODY] += 1
+                    self.answered[ledger.queries[event.payload["query"]].state] += 1
         if "set" in names:
             self.settings = self.study.settings
         if events is None or (self.unheld and ledger.statuses != before.statuses):
@@ -471,6 +472,13 @@ class Session:
             "epsilon_words": epsilon_words(self.settings.epsilon),
             "delta": self.settings.delta,
         }
+
+
+def _counted(ledger: Ledger) -> tuple[Counter[str], Counter[int]]:
+    """Return how many answers there are of each person, and at each place."""
+    answers = ledger.answers.values()
+    people = Counter(answer.annotator or NOBODY for answer in answers)
+    return people, Counter(answer.start_state for answer in answers)
 
 
 def _set(result: "Future[Any]", value: Any, error: BaseException | None) -> None:

@@ -39,6 +39,21 @@ async function request(method, path, query = {}, body = undefined, patience = PA
   throw new Refusal(response.status, found?.error);
 }
 
+/** Return a file that the server makes, however long it takes: one that is not there yet is asked for again. */
+export async function download(link, usualName) {
+  for (;;) {
+    const response = await fetch(link, { credentials: "same-origin", cache: "no-store" }).catch(() => null);
+    if (!response) throw new Lost("The server does not answer. Try again.");
+    if (response.ok) {
+      const [, name = usualName] = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "") ?? [];
+      return { content: await response.blob(), name };
+    }
+    const wait = Number(response.headers.get("retry-after"));
+    if (!wait || wait > 10) throw new Refusal(response.status, parsed(await response.text())?.error);
+    await new Promise((resolve) => setTimeout(resolve, 1000 * wait));
+  }
+}
+
 function parsed(text) {
   try {
     return JSON.parse(text);
