@@ -34,18 +34,12 @@ def unexplained(page: Page) -> list[str]:
     return [one["shown"] for one in numbers(page) if not one["text"] or not one["isReached"]]
 
 
-def explained_by_tab(page: Page) -> set[str]:
-    """Return all explanations that show up on the way through the page with Tab, from wherever the focus is."""
-    found: set[str] = set()
-    rounds = 0
-    while rounds < 2:
+def missed_by_tab(page: Page, presses: int = 250) -> set[str]:
+    """Return the explanations of numbers that do not show up on the way through the page with Tab, round and round."""
+    missed = {one["text"] for one in numbers(page)}
+    for _ in range(presses):
+        if not missed:
+            break
         page.keyboard.press("Tab")
-        text, is_round = page.evaluate(
-            """() => { const bubble = document.querySelector(".bubble");
-                       const isRound = document.activeElement === document.body;
-                       return [bubble.hidden ? null : bubble.textContent, isRound]; }"""
-        )
-        if text:
-            found.add(text)
-        rounds += is_round
-    return found
+        missed -= set(page.locator(".bubble:not([hidden])").all_text_contents())
+    return missed

@@ -9,6 +9,7 @@ from studio.running import QUICK, Person, running
 
 from journeyman.demonstrations import Demonstration
 from journeyman.experts import Boltzmann
+from journeyman.studio.session import Ready
 from journeyman.study import Study
 from journeyman.worlds import make_world
 
@@ -143,6 +144,19 @@ def test_a_place_that_is_asked_about_again_says_why(grid):
         assert "people do not always do the same" in question["why"]
         others = [item["why"] for item in ada.get("history").json()["items"] if item["state"] not in (None, state)]
         assert others and not any("before" in why for why in others)
+
+
+def test_a_place_that_is_asked_about_again_too_soon_says_that_the_learner_is_behind(ada):
+    session = ada.served.studio.sessions["grid"]
+    for _ in range(12):
+        ada.post("answer", question=ada.question()["id"], action=1)
+    answered = session.ledger.queries[0].state
+    values = [1.0 if state == answered else None for state in range(session.problem.mdp.num_states)]
+    record = {"values": values, "states": [], "gains": [], "lengths": [], "all_lengths": None, "unit": "nats"}
+    session.ready = Ready(record | {"warnings": [], "based_on": 0, "seconds": 0.0})
+    question = ada.question()
+    assert question["state"] == answered
+    assert "has not taken in the last 12 answers yet" in question["why"]
 
 
 def test_answers_are_numbered_as_the_page_counts(ada):

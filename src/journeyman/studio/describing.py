@@ -214,6 +214,13 @@ def _repeated_words(session: Session, query: Query) -> str:
     if count == 0:
         return ""
     times = {1: "once", 2: "twice"}.get(count, f"{count} times")
+    based_on = session.events[session.ledger.asks[query.id]].payload["scores"].get("based_on")
+    behind = 0 if based_on is None else len(session.ledger.answers) - based_on
+    if behind > 1:
+        return (
+            f" This place was answered {times} before. It comes again because the learner has not taken in the last "
+            f"{behind} answers yet: you are quicker. Answer as you would now."
+        )
     return (
         f" This place was answered {times} before. It is asked about again because people do not always do the same: "
         "one more answer here still tells more than one elsewhere. Answer as you would now."

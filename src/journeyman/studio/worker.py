@@ -436,7 +436,7 @@ def explanations(learner: ActiveLearner) -> dict[str, str]:
         f"be done, as the learner sees it. Once it is at most {delta}, a certificate is tried, which looks more "
         "carefully.",
         "sure": f"One minus the chance of losing {epsilon} or more by following the apprentice, as the learner sees "
-        "it.",
+        f"it. Once it is at least {percent(1.0 - settings.delta)}, a certificate is tried, which looks more carefully.",
         "goal": f"What was wanted when the study was made: to lose less than {epsilon} (epsilon), with a chance of at "
         f"least {percent(1.0 - settings.delta)} (one minus delta).",
         "chart": "Along the bottom: how many answers there were. Upwards: the chance, after so many of them, that "

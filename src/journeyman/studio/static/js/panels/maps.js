@@ -199,6 +199,11 @@ class Readout {
   }
 }
 
+/** Return a score with its unit; one that is nothing beside the best is nothing. */
+function scoreWords({ values, best, unit }, score) {
+  return Math.abs(score) < 1e-3 * Math.abs(values[best]) ? "about 0" : `${plain(score)} ${unit ?? ""}`.trim();
+}
+
 /** Return what is known about a state, in words, by what it is about. */
 function placeWords(world, belief, state) {
   const score = belief.scores?.values?.[state] ?? null;
@@ -207,7 +212,7 @@ function placeWords(world, belief, state) {
   const best = chance === null ? "" : `, best with ${percent(chance)}`;
   return {
     place: world.states[state].words,
-    score: score === null ? "" : `an answer here tells ${plain(score)} ${belief.scores.unit ?? ""}`.trim(),
+    score: score === null ? "" : `an answer here tells ${scoreWords(belief.scores, score)}`,
     reward: belief.reward ? `reward ${rewardWords(belief, state)}` : "",
     policy: action === null ? "" : `apprentice: ${actionWords(world, action)}${best}`,
   };
@@ -266,7 +271,7 @@ function rowWords(world, belief, state) {
   const chance = belief.policy?.chances?.[state] ?? null;
   return [
     world.states[state].words,
-    score === null ? "–" : plain(score),
+    score === null ? "–" : scoreWords(belief.scores, score),
     rewardWords(belief, state),
     action === null ? "–" : `${actionWords(world, action)}${chance === null ? "" : ` (${percent(chance)})`}`,
   ];

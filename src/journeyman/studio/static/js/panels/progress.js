@@ -49,7 +49,7 @@ export function progressPanel(store) {
     explainAgain(
       sure,
       isReward ? counted(numAnswers, "answer") : percent(belief.sure),
-      isReward ? meaning.based_on : `${meaning.sure} ${meaning.chance}`,
+      isReward ? meaning.based_on : meaning.sure,
     );
     explainAgain(
       words,
