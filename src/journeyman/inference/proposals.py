@@ -7,12 +7,8 @@ values of the particles near them.
 *The mixture.* One kernel for each particle, by its weight: Student's t with 5 degrees of freedom, whose scale is h
 times the root of the particles' covariance C, around mean + sqrt(1 - h^2) (particle - mean), so that the mixture has
 about the mean and covariance of the particles, and takes their shape where that is not an ellipse (h by Silverman's
-rule, a little wider; tails wider than those of the posterior). A chain at z takes a draw z' of the mixture q with
-chance
-
-    min(1, p(z') q(z) / (p(z) q(z'))),
-
-so that the posterior p is invariant, whatever q is. A bad q costs acceptance, nothing else.
+rule, a little wider; tails wider than those of the posterior). Its draws are accepted by exact values, so that a bad
+mixture costs acceptance, nothing else (see `metropolis`).
 
 *Halves.* A chain that starts at a particle around which q has a kernel would find q too high there and leave too
 easily: what it then keeps would be draws of q rather than of p. So particles are parted into two halves, by their
@@ -26,8 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from journeyman.inference import metropolis
 from journeyman.inference.likelihood import is_soft
-from journeyman.inference.target import solved_at
+from journeyman.inference.metropolis import Proposal, Proposed, log_density_of
 from journeyman.inference.weights import coarse
 from journeyman.problem import Problem
 from journeyman.threads import one_thread
@@ -101,16 +98,7 @@ class ProposingChains(NamedTuple):
     values: FloatArray
     policies: AnyArray
     log_density: FloatArray
-    log_mixture: FloatArray
-
-
-class Proposed(NamedTuple):
-    """Chains after P moves each, all their states `[M, P, ...]`, chances of acceptance `[M, P]`, and solves."""
-
-    chains: ProposingChains
-    kept: tuple[FloatArray, FloatArray, AnyArray]
-    acceptance: FloatArray
-    num_solves: int
+    log_proposal: FloatArray
 
 
 def is_worth_it(problem: Problem, dimension: int) -> bool:
@@ -167,7 +155,7 @@ def started(
         target, mixtures, sides, values, num_threads, start, values[ancestors], policies[ancestors],
         log_density_of(target, start, values[ancestors]), np.empty(len(ancestors)),
     )  # fmt: skip
-    return chains._replace(log_mixture=_log_mixture(chains, start))
+    return chains._replace(log_proposal=_log_mixture(chains, start))
 
 
 def _log_mixture(chains: ProposingChains, z: FloatArray) -> FloatArray:
@@ -178,39 +166,14 @@ def _log_mixture(chains: ProposingChains, z: FloatArray) -> FloatArray:
     return out
 
 
-def log_density_of(target: Any, positions: FloatArray, values: FloatArray) -> FloatArray:
-    """Return the log posterior density `[M]` at points whose values are known, up to a constant."""
-    found = target.log_likelihood(positions, values) - 0.5 * target.precision * (positions**2).sum(axis=1)
-    return np.where(np.isnan(found), -np.inf, found)
-
-
 def move(rng: np.random.Generator, chains: ProposingChains, num_moves: int) -> Proposed:
-    """Move every chain `num_moves` times; all that is random is drawn here, whatever the number of threads."""
-    num_chains = len(chains.positions)
-    positions, values, policies = chains.positions.copy(), chains.values.copy(), chains.policies.copy()
-    log_density, log_mixture = chains.log_density.copy(), chains.log_mixture.copy()
-    kept = tuple(
-        np.empty((num_chains, num_moves, array.shape[1]), dtype=array.dtype) for array in (positions, values, policies)
-    )
-    acceptance = np.empty((num_chains, num_moves))
-    for m in range(num_moves):
-        proposed, near = np.empty_like(positions), np.empty(num_chains, dtype=np.int64)
-        for side, mixture in enumerate(chains.mixtures):
-            own = chains.sides == side
-            proposed[own], near[own] = mixture.draw(rng, int(own.sum()))
-        uniforms = rng.random(num_chains)
-        found, best = solved_at(chains.target, proposed, chains.num_threads, chains.near[near])
-        exact, proposed_mixture = log_density_of(chains.target, proposed, found), _log_mixture(chains, proposed)
-        with np.errstate(invalid="ignore"):
-            ratio = exact - log_density + log_mixture - proposed_mixture
-        acceptance[:, m] = np.exp(np.minimum(0.0, np.where(np.isnan(ratio), -np.inf, ratio)))
-        taken = uniforms < acceptance[:, m]
-        now = (positions, values, policies, log_density, log_mixture)
-        for array, new in zip(now, (proposed, found, best, exact, proposed_mixture), strict=True):
-            array[taken] = new[taken]
-        for array, state in zip(kept, now[:3], strict=True):
-            array[:, m] = state
-    after = chains._replace(
-        positions=positions, values=values, policies=policies, log_density=log_density, log_mixture=log_mixture
-    )
-    return Proposed(after, kept, acceptance, num_chains * num_moves)  # type: ignore[arg-type]
+    """Move every chain `num_moves` times, by independent proposals."""
+    return metropolis.move(rng, chains, _drawn, num_moves)
+
+
+def _drawn(rng: np.random.Generator, chains: ProposingChains) -> Proposal:
+    positions, near = np.empty_like(chains.positions), np.empty(len(chains.positions), dtype=np.int64)
+    for side, mixture in enumerate(chains.mixtures):
+        own = chains.sides == side
+        positions[own], near[own] = mixture.draw(rng, int(own.sum()))
+    return Proposal(positions, chains.near[near], _log_mixture(chains, positions))

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from journeyman.inference.proposals import Mixture, fitted, is_worth_it, log_density_of
+from journeyman.inference.metropolis import log_density_of
+from journeyman.inference.proposals import Mixture, fitted, is_worth_it
 from journeyman.inference.target import MAX_EXACT_STATES, solved_at
 from journeyman.inference.weights import effective_size, normalised, systematic_resample
 from journeyman.problem import Problem

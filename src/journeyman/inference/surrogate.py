@@ -34,10 +34,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from journeyman.inference.target import MAX_EXACT_STATES, Target, solved_at
+from journeyman.inference import metropolis
+from journeyman.inference.metropolis import Proposal, Proposed, log_density_of
+from journeyman.inference.target import MAX_EXACT_STATES, Target
 from journeyman.inference.weights import coarse
-from journeyman.mdp.kernels import value_iteration
-from journeyman.mdp.solvers import backup
+from journeyman.mdp.solvers import LinearLanes, backup, linear_lanes, swept_ahead
 from journeyman.problem import Problem
 from journeyman.threads import one_thread
 from journeyman.types import AnyArray, FloatArray, IntArray
@@ -50,7 +51,6 @@ MIN_ACCEPTANCE = 0.1
 BURN_IN_FACTOR = 5  # as in `proposals`
 GOOD_ACCEPTANCE = 0.5  # expected: deeper lookahead is not worth its time
 DEPTHS = (2, 4, 8)  # sweeps of lookahead to choose from
-NUM_LANES = 32  # rewards that are swept side by side
 FEWEST_TRAJECTORIES, MOST_TRAJECTORIES = 4, 12  # between solves
 STATES_PER_TRAJECTORY = 50  # solves that take longer are worth more of them
 LINEAR_ACCEPTANCE = 0.85  # what the step is tuned to, under the linear model
@@ -67,13 +67,12 @@ MISSING = -1e30  # beta Q of actions that do not exist
 class Surrogate(NamedTuple):
     """A linear model of values, fitted to particles: what depends on z is [1, z] times a matrix.
 
-    values `[1 + D, S]`, rewards `[1 + D, S]` or `[1 + D, S * A]`, powers `[1 + D, K * A]`: beta Q of the K states with
-    data; root `[D, D]`: of the particles' covariance; step: of leapfrog steps in units of it.
+    lanes: values and rewards, for sweeps; powers `[1 + D, K * A]`: beta Q of the K states with
+    data, in single precision; root `[D, D]`: of the particles' covariance; step: of leapfrog steps in units of it.
     """
 
-    values: FloatArray
-    rewards: FloatArray
-    powers: FloatArray
+    lanes: LinearLanes
+    powers: AnyArray
     root: FloatArray
     step: float
 
@@ -95,16 +94,7 @@ class SurrogateChains(NamedTuple):
     values: FloatArray
     policies: AnyArray
     log_density: FloatArray
-    log_surrogate: FloatArray
-
-
-class Followed(NamedTuple):
-    """Chains after P moves each, all their states `[M, P, ...]`, chances of acceptance `[M, P]`, and solves."""
-
-    chains: SurrogateChains
-    kept: tuple[FloatArray, FloatArray, AnyArray]
-    acceptance: FloatArray
-    num_solves: int
+    log_proposal: FloatArray
 
 
 def is_worth_it(problem: Problem, target: Any, num_particles: int) -> bool:
@@ -140,7 +130,8 @@ def fitted(target: Target, positions: FloatArray, values: FloatArray, weights: F
         deviations = positions - mean
         covariance = (deviations * own[:, None]).T @ deviations / own.sum() + 1e-6 * np.eye(dimension)
         root = coarse(np.linalg.cholesky(covariance))
-        return Surrogate(value_map, reward_map, _affine(q.reshape(dimension + 1, -1)), root, FIRST_STEP)
+        lanes = linear_lanes(mdp, value_map, reward_map)
+        return Surrogate(lanes, _affine(q.reshape(dimension + 1, -1)).astype(np.float32), root, FIRST_STEP)
 
 
 def with_one(z: FloatArray) -> FloatArray:
@@ -153,53 +144,49 @@ def _affine(found: FloatArray) -> FloatArray:
     return np.concatenate([found[:1], found[1:] - found[:1]])
 
 
-def linear_density(target: Target, surrogate: Surrogate, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return log p_0 `[M]` at points `[M, D]`, up to a constant, and its gradient `[M, D]`."""
-    data = target.data
-    powers = (with_one(z) @ surrogate.powers).reshape(len(z), *data.counts.shape)
+def linear_density(target: Target, surrogate: Surrogate, z: FloatArray) -> FloatArray:
+    """Return log p_0 `[M]` at points `[M, D]`, up to a constant."""
+    powers = _powers(target, surrogate, z).astype(np.float64)
+    log_likelihood = (
+        np.tensordot(powers, target.data.counts, 2) - np.log(np.exp(powers).sum(axis=2)) @ target.data.totals
+    )
+    return np.asarray(log_likelihood - 0.5 * target.precision * (z**2).sum(axis=1))
+
+
+def linear_gradient(target: Target, surrogate: Surrogate, z: FloatArray) -> FloatArray:
+    """Return the gradient `[M, D]` of log p_0 at points `[M, D]`.
+
+    In single precision, which takes half the time: trajectories are as reversible along any function of z.
+    """
+    data, chances = target.data, np.exp(_powers(target, surrogate, z))
+    weights = data.totals.astype(np.float32) / chances.sum(axis=2)
+    slopes = data.counts.astype(np.float32) - weights[:, :, None] * chances
+    return np.asarray(slopes.reshape(len(z), -1) @ surrogate.powers[1:].T - target.precision * z)
+
+
+def _powers(target: Target, surrogate: Surrogate, z: FloatArray) -> AnyArray:
+    """Return beta Q `[M, K, A]` of the states with data in single precision, less the largest of each state."""
+    powers = (with_one(z).astype(np.float32) @ surrogate.powers).reshape(len(z), *target.data.counts.shape)
     powers -= powers.max(axis=2, keepdims=True)
-    chances = np.exp(powers)
-    sums = chances.sum(axis=2)
-    log_density = np.tensordot(powers, data.counts, 2) - np.log(sums) @ data.totals
-    slopes = data.counts - (data.totals / sums)[:, :, None] * chances
-    gradient = slopes.reshape(len(z), -1) @ surrogate.powers[1:].T - target.precision * z
-    return log_density - 0.5 * target.precision * (z**2).sum(axis=1), gradient
+    return powers
 
 
-def lookahead(target: Target, surrogate: Surrogate, z: FloatArray, depth: int) -> FloatArray:
+def lookahead(surrogate: Surrogate, z: FloatArray, depth: int) -> AnyArray:
     """Return V_k `[M, S]` at points `[M, D]`."""
-    basis = with_one(z)
-    values: FloatArray = basis @ surrogate.values
-    mdp = target.problem.mdp
-    rewards = (basis @ surrogate.rewards).reshape(len(z), mdp.num_states, -1)
-    model, counted = target.model, np.empty(len(z), dtype=np.int64)
-    gain = np.ones(model.available.shape)  # these rows have their loops
-    value_iteration(
-        model.common_indptr, model.common_next, model.common_weights, model.extra_indptr, model.extra_next,
-        model.extra_weights, gain, model.available, rewards, values, NUM_LANES, 0.0, depth, counted,
-    )  # fmt: skip
-    return values
-
-
-def log_density_at(target: Target, z: FloatArray, values: FloatArray) -> FloatArray:
-    """Return the log posterior `[M]` at points `[M, D]` whose values are known, or p_k at those of a lookahead."""
-    found = target.log_likelihood(z, values) - 0.5 * target.precision * (z**2).sum(axis=1)
-    return np.where(np.isnan(found), -np.inf, found)
+    return swept_ahead(surrogate.lanes, with_one(z), depth)
 
 
 def leapfrog(
     target: Target, surrogate: Surrogate, z: FloatArray, momenta: FloatArray, steps: FloatArray, num_steps: int
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Follow p_0 from points `[M, D]`; return where that leads, the momenta there, and log p_0 at both ends."""
+) -> tuple[FloatArray, FloatArray]:
+    """Follow p_0 from points `[M, D]`; return where that leads, and the momenta there."""
     root, sizes = surrogate.root, steps[:, None]
-    first, gradient = linear_density(target, surrogate, z)
-    last = first
-    momenta = momenta + 0.5 * sizes * (gradient @ root)
+    momenta = momenta + 0.5 * sizes * (linear_gradient(target, surrogate, z) @ root)
     for step in range(num_steps):
         z = z + sizes * (momenta @ root.T)
-        last, gradient = linear_density(target, surrogate, z)
-        momenta = momenta + (0.5 if step == num_steps - 1 else 1.0) * sizes * (gradient @ root)
-    return z, momenta, first, last
+        part = 0.5 if step == num_steps - 1 else 1.0
+        momenta = momenta + part * sizes * (linear_gradient(target, surrogate, z) @ root)
+    return z, momenta
 
 
 def started(
@@ -221,14 +208,14 @@ def started(
             surrogate = fitted(target, positions[own], values[own], weights[own])
             found.append(_tuned(rng, target, surrogate, start[sides == side]))
         surrogates = (found[0], found[1])
-        exact = log_density_at(target, start, known)
+        exact = log_density_of(target, start, known)
         log_surrogate, depth = exact, 0
         for depth in DEPTHS:
             log_surrogate = np.empty(len(start))
             for side in (0, 1):
                 z = start[sides == side]
-                looked = lookahead(target, surrogates[side], z, depth)
-                log_surrogate[sides == side] = log_density_at(target, z, looked)
+                looked = lookahead(surrogates[side], z, depth)
+                log_surrogate[sides == side] = log_density_of(target, z, looked)
             if expected_acceptance(exact - log_surrogate) >= GOOD_ACCEPTANCE:
                 break
     return SurrogateChains(
@@ -257,7 +244,8 @@ def _tuned(rng: np.random.Generator, target: Target, surrogate: Surrogate, start
     step, z = surrogate.step, start
     for _ in range(TUNING_ROUNDS if len(start) else 0):
         momenta = rng.standard_normal(z.shape)
-        end, after, first, last = leapfrog(target, surrogate, z, momenta, np.full(len(z), step), TUNING_LENGTH)
+        end, after = leapfrog(target, surrogate, z, momenta, np.full(len(z), step), TUNING_LENGTH)
+        first, last = (linear_density(target, surrogate, at) for at in (z, end))
         change = last - first - 0.5 * ((after**2).sum(axis=1) - (momenta**2).sum(axis=1))
         chances = np.exp(np.minimum(0.0, np.where(np.isnan(change), -np.inf, change)))
         taken = rng.random(len(z)) < chances
@@ -268,11 +256,11 @@ def _tuned(rng: np.random.Generator, target: Target, surrogate: Surrogate, start
 
 def _followed(
     rng: np.random.Generator, chains: SurrogateChains, side: int, z: FloatArray, log_surrogate: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Make trajectories that leave p_k invariant; return where these lead, log p_k there, and V_k."""
+) -> Proposal:
+    """Make trajectories that leave p_k invariant; return where these lead, V_k there, and log p_k."""
     target, surrogate = chains.target, chains.surrogates[side]
     num_states = target.problem.mdp.num_states
-    looked = np.zeros((len(z), num_states))
+    looked = chains.values[chains.sides == side].copy()
     most = min(MOST_LEAPFROG, int(np.ceil(TRAJECTORY_LENGTH / surrogate.step)))
     for _ in range(min(MOST_TRAJECTORIES, max(FEWEST_TRAJECTORIES, num_states // STATES_PER_TRAJECTORY))):
         momenta = rng.standard_normal(z.shape)
@@ -280,49 +268,29 @@ def _followed(
         num_steps = int(rng.integers(max(1, most // 2), most + 1))
         if rng.random() < SHORT:
             steps, num_steps = steps * 10.0 ** -rng.random(len(z)), max(1, num_steps // 2)
-        end, after, _, _ = leapfrog(target, surrogate, z, momenta, steps, num_steps)
-        values = lookahead(target, surrogate, end, chains.depth)
-        found = log_density_at(target, end, values)
+        end, after = leapfrog(target, surrogate, z, momenta, steps, num_steps)
+        values = lookahead(surrogate, end, chains.depth)
+        found = log_density_of(target, end, values)
         with np.errstate(invalid="ignore"):
             change = found - log_surrogate - 0.5 * ((after**2).sum(axis=1) - (momenta**2).sum(axis=1))
         taken = np.log(rng.random(len(z))) < np.where(np.isnan(change), -np.inf, change)
         z = np.where(taken[:, None], end, z)
         log_surrogate, looked[taken] = np.where(taken, found, log_surrogate), values[taken]
-    return z, log_surrogate, looked
+    return Proposal(z, looked, log_surrogate)
 
 
-def move(rng: np.random.Generator, chains: SurrogateChains, num_moves: int) -> Followed:
-    """Move every chain `num_moves` times; all that is random is drawn here, whatever the number of threads."""
-    num_chains = len(chains.positions)
-    positions, values, policies = chains.positions.copy(), chains.values.copy(), chains.policies.copy()
-    log_density, log_surrogate = chains.log_density.copy(), chains.log_surrogate.copy()
-    kept = tuple(
-        np.empty((num_chains, num_moves, array.shape[1]), dtype=array.dtype) for array in (positions, values, policies)
-    )
-    acceptance = np.empty((num_chains, num_moves))
-    for count in range(num_moves * chains.thinning):
-        m = count // chains.thinning
-        proposed, near = positions.copy(), values.copy()
-        log_proposed = log_surrogate.copy()
-        with one_thread():
-            for side in (0, 1):
-                own = chains.sides == side
-                proposed[own], log_proposed[own], near[own] = _followed(
-                    rng, chains, side, positions[own], log_surrogate[own]
-                )
-        uniforms = rng.random(num_chains)
-        found, best = solved_at(chains.target, proposed, chains.num_threads, near)
-        exact = log_density_at(chains.target, proposed, found)
-        with np.errstate(invalid="ignore"):
-            ratio = exact - log_density + log_surrogate - log_proposed
-        acceptance[:, m] = np.exp(np.minimum(0.0, np.where(np.isnan(ratio), -np.inf, ratio)))
-        taken = uniforms < acceptance[:, m]
-        now = (positions, values, policies, log_density, log_surrogate)
-        for array, new in zip(now, (proposed, found, best, exact, log_proposed), strict=True):
-            array[taken] = new[taken]
-        for array, state in zip(kept, now[:3], strict=True):
-            array[:, m] = state
-    after = chains._replace(
-        positions=positions, values=values, policies=policies, log_density=log_density, log_surrogate=log_surrogate
-    )
-    return Followed(after, kept, acceptance, num_chains * num_moves * chains.thinning)  # type: ignore[arg-type]
+def move(rng: np.random.Generator, chains: SurrogateChains, num_moves: int) -> Proposed:
+    """Move every chain so many times that `num_moves` are kept of each."""
+    return metropolis.move(rng, chains, _led, num_moves, chains.thinning)
+
+
+def _led(rng: np.random.Generator, chains: SurrogateChains) -> Proposal:
+    """Return where trajectories lead each chain, along the surrogate of its side."""
+    proposal = Proposal(chains.positions.copy(), chains.values.copy(), chains.log_proposal.copy())
+    with one_thread():
+        for side in (0, 1):
+            own = chains.sides == side
+            found = _followed(rng, chains, side, chains.positions[own], chains.log_proposal[own])
+            for array, part in zip(proposal, found, strict=True):
+                array[own] = part
+    return proposal

@@ -302,6 +302,43 @@ def values_in_single(
     return values
 
 
+class LinearLanes(NamedTuple):
+    """Values `[S, 1 + D]` and rewards `[S * R, 1 + D]` linear in [1, z], in single precision and in the band's order.
+
+    All are divided by `scale`, that of the largest.
+    """
+
+    mdp: FiniteMDP
+    values: AnyArray
+    rewards: AnyArray
+    scale: float
+
+
+def linear_lanes(mdp: FiniteMDP, values: FloatArray, rewards: FloatArray) -> LinearLanes:
+    """Return what `swept_ahead` takes, from values `[1 + D, S]` and rewards `[1 + D, S]` or `[1 + D, S * A]`."""
+    order, scale = band_order(mdp), max(float(np.abs(values).max()), float(np.abs(rewards).max()))
+    by_state = rewards.reshape(len(rewards), mdp.num_states, -1)[:, order.permutation].reshape(rewards.shape)
+    exact = [array.T / scale if scale else array.T for array in (values[:, order.permutation], by_state)]
+    single = [np.ascontiguousarray(array, dtype=np.float32) for array in exact]
+    return LinearLanes(mdp, single[0], single[1], scale or 1.0)
+
+
+def swept_ahead(lanes: LinearLanes, basis: FloatArray, num_sweeps: int) -> AnyArray:
+    """Return linear values at points [1, z] `[M, 1 + D]` after sweeps there and back, `[M, S]`, in single precision."""
+    order, (mdp, value_map, reward_map, scale) = band_order(lanes.mdp), lanes
+    rows, values = _single_rows(order), np.empty((len(basis), mdp.num_states), dtype=np.float32)
+    change, largest = np.empty((1, LANES), dtype=np.float32), np.empty((1, LANES), dtype=np.float32)
+    points = np.zeros((basis.shape[1], LANES), dtype=np.float32)
+    for first in range(0, len(basis), LANES):
+        own = basis[first : first + LANES]
+        points[:, : len(own)] = own.T
+        V = value_map @ points
+        kernels.sweep_single(*rows, reward_map @ points, V, num_sweeps, False, SWEPT_BLOCK, change, largest)
+        values[first : first + LANES] = V[order.inverse, : len(own)].T
+    values *= np.float32(scale)
+    return values
+
+
 def _solve_in_rounds(task: _Task) -> _Found:
     """Solve one reward after the other: besides the results, a thread holds what one of them needs."""
     mdp, order = task.mdp, band_order(task.mdp)
