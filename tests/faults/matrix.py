@@ -65,16 +65,16 @@ FAULTS = {
     "read-only-folder": Fault("read-only folder", "a study, a sweep", "looked at, not changed; the message says so", 1),
     "read-only-file": Fault("read-only file", "a study", "the same, and once it may be written again, it is", 1),
     "clock": Fault("clock going back", "a study, a sweep", "order and numbers are those of what happened", 3, 50),
-    "study-bits": Fault("bit flips", "a study", NO_SILENCE, 20, 2000),
-    "study-cut": Fault("truncation", "a study", NO_SILENCE, 20, 500),
+    "study-bits": Fault("bit flips", "a study", NO_SILENCE, 20, 1000),
+    "study-cut": Fault("parts cut off or zeroed", "a study", NO_SILENCE, 20, 300),
     "checkpoint-bits": Fault("bit flips", "checkpoints of a sweep", NO_SILENCE, 120, 3000),
-    "checkpoint-cut": Fault("truncation", "checkpoints of a sweep", NO_SILENCE, 20, 500),
+    "checkpoint-cut": Fault("parts cut off or zeroed", "checkpoints of a sweep", NO_SILENCE, 20, 500),
     "results-bits": Fault("bit flips", "results of a sweep", NO_SILENCE, 40, 1000),
     "copied": Fault(
         "copied with cp while it is written", "a study", "refused by name, or whole up to an earlier answer", 15, 300
     ),
     "backup": Fault(
-        "backed up while it is written", "a study", "whole, with all that was acknowledged before it began", 5, 100
+        "backed up while it is written", "a study", "whole, with all that was acknowledged before it began", 5, 30
     ),
     "newer": Fault("a newer version's file", "a study", "refused, not touched; says to update", 1),
     "older": Fault("an older version's file", "a study", "brought up to date; all answers are there", 1),
@@ -82,7 +82,7 @@ FAULTS = {
     "long": Fault("2,000 answers", "a study", "opening, asking and telling stay quick; memory stays flat", 0, 1),
     "dask": Fault(
         "kill -9", "a Dask worker, then the scheduler, in mid-sweep",
-        f"{NO_CHANGE}; a lost scheduler is said, kept steps stay, a local run resumes", 0, 3,
+        f"{NO_CHANGE}; a lost scheduler is said, kept steps stay, a local run resumes", 0, 2,
     ),
 }  # fmt: skip
 

@@ -99,7 +99,7 @@ def test_a_backup_by_command(tmp_path, monkeypatch, capsys):
     code, out, err = run("backup", tmp_path / "a.study", copy)
     assert (code, out) == (1, "") and "must not overwrite a file" in err
     code, out, err = run("report", ".")
-    assert (code, out) == (1, "") and "the study must exist" in err
+    assert (code, out) == (1, "") and "must end in .html" in err
 
 
 def test_a_backup_overwrites_nothing(tmp_path):
