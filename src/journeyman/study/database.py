@@ -361,6 +361,8 @@ def explain_errors(path: Path, *, is_reading: bool = False) -> Iterator[None]:
         raise StudyError(f"the study {str(path)!r} is damaged: {error} {RECOVER.format(path=path)}") from error
     except sqlite3.Error as error:
         raise StudyError(f"{_explanation(error, str(path))} (SQLite says: {error})") from error
+    except UnicodeDecodeError as error:  # in what SQLite says about names that are damaged
+        raise StudyError(f"the study {str(path)!r} is damaged. {RECOVER.format(path=path)}") from error
 
 
 def _explanation(error: sqlite3.Error, path: str) -> str:

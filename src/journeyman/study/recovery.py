@@ -20,7 +20,7 @@ from journeyman.learner.ledger import Ledger, apply_event
 from journeyman.problem import Problem
 from journeyman.study import store
 from journeyman.study.copying import write_study
-from journeyman.study.database import check_log
+from journeyman.study.database import check_log, explain_errors
 from journeyman.study.study import Study
 
 MAX_MISSING = 1000  # rows in a row that cannot be read, before we believe that there are no more
@@ -47,11 +47,12 @@ def recover(path: str | Path, new_path: str | Path, *, problem: Problem | None =
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
     losses: list[str] = []
     try:
-        problem = _stored_problem(connection, problem, losses)
-        chosen = _stored_settings(connection, settings, losses)
-        events = _readable_events(connection, problem, losses)
-        stored = list(_stored_answers(connection, problem))
-        identity = _stored_identity(connection)
+        with explain_errors(path):
+            problem = _stored_problem(connection, problem, losses)
+            chosen = _stored_settings(connection, settings, losses)
+            events = _readable_events(connection, problem, losses)
+            stored = list(_stored_answers(connection, problem))
+            identity = _stored_identity(connection)
     finally:
         connection.close()
     ledger = write_study(new_path, problem, chosen, [(event, None) for event in events], identity)

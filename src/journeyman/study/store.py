@@ -69,10 +69,16 @@ def read_settings(connection: sqlite3.Connection) -> LearnerSettings:
 
 def _check_seal(connection: sqlite3.Connection, what: str, select: str) -> None:
     """Refuse what is not as it was written."""
-    with suppress(sqlite3.OperationalError):  # an older version, opened for reading only, has no such column
+    if _has_column(connection, "settings", "seal", since=5):
         seal, *parts = connection.execute(select).fetchone()
         if seal != seal_of(*parts):
             raise StudyError(f"{what} must be as written, but at least one bit of it is another.")
+
+
+def _has_column(connection: sqlite3.Connection, table: str, column: str, *, since: int) -> bool:
+    """Whether a table has a column, or should have it: an older version, opened for reading only, has none."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return version >= since or any(row[1] == column for row in connection.execute(f"PRAGMA table_info({table})"))
 
 
 def read_creation(connection: sqlite3.Connection) -> tuple[str, str]:
@@ -87,7 +93,7 @@ def read_identity(connection: sqlite3.Connection) -> str:
     Studies of versions that did not store it have one that follows from how they were made.
     """
     made = _only_row(connection, "SELECT record, created_at, created_by FROM settings", "settings")
-    with suppress(sqlite3.OperationalError):  # an older version, opened for reading only, has no such column
+    if _has_column(connection, "settings", "identity", since=3):
         (identity,) = connection.execute("SELECT identity FROM settings").fetchone()
         if identity:
             return str(identity)
