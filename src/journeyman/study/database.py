@@ -392,6 +392,6 @@ def _explanation(error: sqlite3.Error, path: str) -> str:
             "its quota or the network, and no damage to the study: all that was acknowledged before is kept. Put that "
             f"right, and see what is there before you do it again: journeyman study status {path}"
         )
-    if "malformed" in text or "corrupt" in text or "decode" in text:
+    if any(word in text for word in ("malformed", "corrupt", "decode", "no such")):
         return f"the study {path!r} is damaged, and was left as it is. {RECOVER.format(path=path)}"
     return f"the study {path!r} could not be used. {RECOVER.format(path=path)}"
