@@ -1,8 +1,9 @@
 """What the programme runs: problems drawn from the prior, a learner with default settings, and its certificates.
 
-In each run a truth is drawn from the prior, a simulated expert answers by it, and the learner asks until its certificate
-is confirmed. Then the true regret of what it certified is looked at. Epsilon is in units of the reward, as everywhere
-else: 0.1 is what the paper calls 0.1, on worlds whose rewards have a standard deviation of 3 (jail: from -100 to 100).
+In each run a truth is drawn from the prior, a simulated expert answers by it, and the learner asks until its
+certificate is confirmed. Then the true regret of what it certified is looked at. Epsilon is in units of the reward, as
+everywhere else: 0.1 is what the paper calls 0.1, on worlds whose rewards have a standard deviation of 3 (jail: from
+-100 to 100).
 """
 
 import time
