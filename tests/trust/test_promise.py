@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import binomtest
 
 from journeyman import ActiveLearner
+from journeyman.errors import InferenceError
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete, LinearFeatures
@@ -85,6 +86,17 @@ def test_it_stops_and_resumes_to_the_same_rows(tmp_path, tiny):
     run_cells(parts, programme.run_problem)
     assert "2 of 5 runs are missing" in said
     assert without_time(read_table(parts, run.FORMAT)) == without_time(read_table(whole, run.FORMAT))
+
+
+def test_a_refusal_is_a_failure_and_no_certificate(tiny):
+    class Refusing(ActiveLearner):
+        def certificate(self, **options):
+            raise InferenceError("sampling failed")
+
+    refused = programme.run_problem(*cells(1)[0], learner_fn=Refusing)
+    assert (refused["is_certified"], refused["error"]) == (False, "sampling failed")
+    found = tables.summarise([refused, row(0.0, first=0.0)])
+    assert (found.runs, found.failed, found.wrong.total, found.first_wrong.total) == (2, 1, 1, 1)
 
 
 def test_a_distorted_certificate_is_found_and_an_honest_one_is_not(tiny):

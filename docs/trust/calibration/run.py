@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 TABLE = HERE / "runs.jsonl"
 FORMAT = "journeyman-trust-calibration-1"
 SETTINGS = {"epsilon": EPSILON, "limit": LIMIT, "unknown_width": UNKNOWN_WIDTH}
-STAGES = (0.1, 1 / 3, 2 / 3, 1.0)  # of what is wanted: every configuration gets so much before any gets more
+STAGES = (0.15, 0.5, 1.0)  # of what is wanted: every configuration gets so much before any gets more
 Cell = tuple[str, float, str, str, int]
 
 

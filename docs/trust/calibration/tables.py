@@ -13,7 +13,7 @@ from journeyman.calibration import exact_interval
 from journeyman.report import save_figure
 from journeyman.report.drawing.cells import new_figure
 from journeyman.storage.files import write_block
-from journeyman.wording import listed
+from journeyman.wording import counted, listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,10 +73,12 @@ class Summary:
 
     wrong: of the confirmed certificates, whose true regret is epsilon or more; first_wrong: of the certificates that
     held for the first time, confirmed or not; doubted: runs in which the model check spoke; silent: of the confirmed
-    certificates, those that are wrong without a word of the model check. chance: stated for confirmed ones, on average.
+    certificates, those that are wrong without a word of the model check. failed: runs that ended in an error; chance:
+    stated for confirmed ones, on average.
     """
 
     runs: int
+    failed: int
     delta: float
     answers: float
     chance: float | None
@@ -109,6 +111,7 @@ def summarise(rows: Sequence[Row]) -> Summary:
     first = [row for row in rows if row["first_answers"] is not None]
     return Summary(
         runs=len(rows),
+        failed=sum("error" in row for row in rows),
         delta=delta,
         answers=float(np.mean([row["answers"] for row in rows])),
         chance=float(np.mean([row["chance"] for row in certified])) if certified else None,
@@ -180,6 +183,8 @@ def verdict_lines(single: dict[tuple[str, float, str, str], Summary], all_right:
         where = f"above delta on {listed(above)}" if above else "above delta nowhere"
         lines.append(f"Of {what} certificates, the whole 95 % interval of the share that is wrong lies {where}.")
     num_doubted, num_runs = sum(one.doubted.hits for one in right.values()), sum(one.runs for one in right.values())
+    num_failed = sum(one.failed for one in single.values())
+    lines.append(f"{counted(num_failed, 'run')} of all, wrong models included, ended in an error.")
     lines.append(f"The model check doubted the right model in {num_doubted} of these {num_runs:,} runs.")
     return lines
 
