@@ -11,6 +11,7 @@ import journeyman
 LAYERS = [
     "errors",
     "types",
+    "logs",
     "checks",
     "wording",
     "registry",
@@ -42,6 +43,7 @@ LAYERS = [
     "report",
     "gym",
     "studio",
+    "doctor",
     "cli",
 ]
 UNLAYERED = {"__init__", "__main__"}  # at the top of the package, these may import anything

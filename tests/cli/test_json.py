@@ -38,6 +38,7 @@ PEOPLE = "demonstration,state,action,annotator\n" + "".join(
 # Lines run in turn, in a folder with an example of a problem; a line that begins with "!" only prepares.
 STUDY = f"""
 check problem.toml
+doctor --quick
 study new my.study --problem problem.toml {QUICK}
 study ask my.study --threads 1
 study tell my.study 0 stay --by ada

@@ -36,6 +36,7 @@ COMMANDS = {
     "run": "Let a learner ask a simulated expert, one query after the other, until it may stop.",
     "reproduce": "Run the paper's experiments again, and draw its figures.",
     "schema": "Print the JSON Schema of what a command prints with --json.",
+    "doctor": "Say whether this machine, this installation and a study are in order.",
     "warmup": "Compile everything now, so that no later command waits for it.",
     "worlds": "List the worlds: small problems with a simulated expert, to try and compare methods on.",
     "studio": "Open a page on which an expert answers the questions that matter, and everyone sees what is learned.",
@@ -108,8 +109,21 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    log_level: Annotated[
+        str | None,
+        typer.Option(
+            "--log-level",
+            metavar="LEVEL",
+            help="Write what is done to the error stream, a JSON object per line: debug, info, warning or error. "
+            "Default: nothing. Also by JOURNEYMAN_LOG_LEVEL.",
+        ),
+    ] = None,
 ) -> None:
     """Take the options that stand before the command."""
+    if log_level is not None:
+        from journeyman.logs import start_logging
+
+        start_logging(log_level)
 
 
 def main() -> None:

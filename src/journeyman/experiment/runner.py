@@ -1,5 +1,6 @@
 """Run a sweep: do the cells that are not finished yet, and keep everything as it comes."""
 
+import logging
 import time
 import traceback
 from collections import deque
@@ -16,6 +17,7 @@ from journeyman.experiment.progress import Display, shown
 from journeyman.experiment.spec import Sweep
 from journeyman.experiment.store import Store, open_store
 from journeyman.extras import require
+from journeyman.logs import log_event
 from journeyman.storage.processes import check_script
 from journeyman.storage.workers import (
     POLL_SECONDS,
@@ -227,12 +229,15 @@ class Runner:
         self.store.finish(cell.job, cell.checkpoint.rows)
         self._release(outcome.key)
         self.num_new += 1
-        self.display.finished(cell.job, time.perf_counter() - cell.begin)
+        seconds = time.perf_counter() - cell.begin
+        log_event("sweep", "finished", cell=cell.job.cell.text, seconds=round(seconds, 3))
+        self.display.finished(cell.job, seconds)
         return True
 
     def _fail(self, outcome: Outcome) -> None:
         cell, error = self.in_hand[outcome.key], outcome.error
         self.store.fail(cell.job.cell, outcome.words, "".join(traceback.format_exception(error)))
+        log_event("sweep", "failed", logging.ERROR, cell=cell.job.cell.text, words=outcome.words)
         self._release(outcome.key)
         self.display.failed(cell.job, outcome.words, cell.job.num_steps - max(cell.checkpoint.num_steps, 0))
 

@@ -19,6 +19,7 @@ from journeyman.inference.chains import longer_chains
 from journeyman.inference.particles import SMCSettings
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.smc import Snapshot
+from journeyman.logs import logged
 from journeyman.problem import Problem
 from journeyman.registry import Registry
 from journeyman.threads import resolve_num_threads
@@ -251,7 +252,8 @@ def infer(
     reason = chosen.refusal_fn(problem)
     if reason is not None:
         raise UnsupportedError(reason)
-    found = chosen.infer_fn(problem, counts, seed=seed, num_threads=num_threads, progress=progress, **options)
+    with logged("inference", "inferred", method=method, answers=int(counts.sum()), states=problem.mdp.num_states):
+        found = chosen.infer_fn(problem, counts, seed=seed, num_threads=num_threads, progress=progress, **options)
     return checked_posterior(found, method)
 
 

@@ -6,6 +6,7 @@ not kept; these go on until parameters correlate little with their values at res
 while single moves stay correlated. Then every state of the chains is kept.
 """
 
+import logging
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from journeyman.inference.weights import (
     systematic_resample,
     widest_direction,
 )
+from journeyman.logs import log_event
 from journeyman.problem import Problem
 from journeyman.threads import Ahead
 from journeyman.types import AnyArray, FloatArray
@@ -395,6 +397,8 @@ def rejuvenated(
     rng = np.random.default_rng([particles.seed, particles.num_stages])
     renew_fn = _redrawn if redraws.is_affordable(particles.problem, target.dimension) else _moved
     kept, moves = renew_fn(rng, particles, target, log_weights, num_threads)
+    told = {name: getattr(moves, name) for name in ("acceptance", "correlation", "num_gradients", "is_proposing")}
+    log_event("inference", "moved particles", logging.DEBUG, stage=particles.num_stages, **told)
     variance = particles.moved_log_evidence_variance
     return replace(
         particles,

@@ -41,6 +41,7 @@ from journeyman.learner.stopping import (
     is_goal_reached,
     knowledge_of,
 )
+from journeyman.logs import logged
 from journeyman.problem import Problem
 from journeyman.progress import Report, progress_bar
 from journeyman.threads import resolve_num_threads
@@ -290,14 +291,15 @@ class ActiveLearner(LedgerView):
 
     def apply_together(self, events: Sequence[Event]) -> None:
         """Apply the next events with one update of the belief, where many came at once; see `advance_together`."""
-        with self._bar("Updating the belief"):
+        with self._bar("Updating the belief"), logged("learner", "applied together", count=len(events)):
             self._state = advance_together(self._state, events, self.num_threads)
 
     def _apply_checked(self, event: Event) -> None:
         self._apply(event, is_checked=True)
 
     def _apply(self, event: Event, is_checked: bool) -> None:
-        with self._bar("Updating the belief"):
+        said = logged("learner", "applied", name=event.name, number=event.number)
+        with self._bar("Updating the belief"), said:
             self._state = advance(self._state, event, self.num_threads, is_checked=is_checked)
         if self.pending:
             self.prepare()
@@ -512,7 +514,7 @@ class ActiveLearner(LedgerView):
         """Return what was computed at this event number, or compute it now."""
         value: T | None = self._kept(name, number)
         if value is None:
-            with self._bar(f"Computing the {name}", progress):
+            with self._bar(f"Computing the {name}", progress), logged("learner", "computed", what=name, number=number):
                 value = compute_fn()
             self._cache[name] = (number, value)
         return value

@@ -5,6 +5,7 @@ which alone writes: workers need no shared folder, and one that dies loses no mo
 one that takes long asks `is_stop_wanted` between its steps, and ends early if somebody wants to stop.
 """
 
+import logging
 import signal
 import threading
 from abc import ABC, abstractmethod
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 
 from journeyman.checks import one_of
 from journeyman.errors import InputError
+from journeyman.logs import log_event
 from journeyman.threads import one_thread
 
 EXECUTORS = ("local", "dask")
@@ -196,6 +198,7 @@ class Tasks:
         words = f"{type(error).__name__}: {error}"
         if self.team.is_lost(error):
             self._losses[task.key] += 1
+            log_event("workers", "lost", logging.WARNING, task=task.key, times=self._losses[task.key])
             if self._losses[task.key] < MAX_LOSSES:
                 self.submit(task.key, task.task_fn, *task.arguments)
                 return None

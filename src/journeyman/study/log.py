@@ -11,6 +11,7 @@ from journeyman.learner import Event, LearnerSettings, Query
 from journeyman.learner.ledger import Ledger, apply_event
 from journeyman.learner.records import BEFORE, BELIEF_EVENTS
 from journeyman.learner.state import settings_after
+from journeyman.logs import log_event
 from journeyman.problem import Problem
 from journeyman.study import store
 from journeyman.study.database import explain_errors, transaction
@@ -79,6 +80,9 @@ class EventLog:
                 checksum = store.append_event(self._connection, event, checksum, before, after)
                 written.append((after, event, checksum))
                 before = after
+        if written:
+            names = [event.name for _, event, _ in written]
+            log_event("study", "stored", study=str(self.path), names=names, number=written[-1][1].number)
         # Only now are they kept. Should we be stopped here, they are read as if another process had written them.
         for step in written:
             self._remember(*step)

@@ -152,6 +152,21 @@ SCORES: dict[str, Schema] = dict(
 )
 
 MODELS: dict[str, Schema] = {
+    "doctor": record(
+        "What was looked at",
+        is_well=truth("Whether nothing is bad"),
+        findings=many(
+            record(
+                "One",
+                part=text("versions, extras, threads, memory, caches, environment, kernels or study"),
+                name=text("What was looked at"),
+                state=word("How it is", "good", "notable", "bad"),
+                words=text("How it is, in words"),
+                advice=text("What to do; empty if nothing"),
+            ),
+            "One by one",
+        ),
+    ),
     "bound": record(
         "Bounds on the number of answers.",
         options=record(
