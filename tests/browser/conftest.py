@@ -90,3 +90,14 @@ def make_study(studio: Server, name: str, problem: Problem, **settings) -> None:
 def read_study(studio: Server, name: str) -> Study:
     """Open a study as it lies on the disk, to see what was kept; it has to be closed."""
     return Study.open(studio.folder / f"{name}.study", read_only=True)
+
+
+def violations(page, axe: str, where: str) -> list[str]:
+    """Return what axe calls serious on a page."""
+    page.add_script_tag(content=axe)
+    violations = page.evaluate("async () => (await axe.run()).violations")
+    return [
+        f"{where}: {one['id']} ({one['impact']}): {one['nodes'][0]['html']}"
+        for one in violations
+        if one["impact"] in ("serious", "critical")
+    ]

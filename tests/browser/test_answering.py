@@ -3,7 +3,8 @@
 import re
 
 import numpy as np
-from browser.conftest import make_study, read_study
+from browser.conftest import make_study, read_study, violations
+from browser.explaining import numbers, unexplained
 from browser.person import ARROWS
 from playwright.sync_api import expect
 
@@ -20,9 +21,9 @@ def best_key(person) -> str:
     return MOVES[BEST[person.place]]
 
 
-def test_a_whole_session_with_arrow_keys_ends_with_a_certificate(studio, person):
+def test_a_whole_session_with_arrow_keys_ends_with_a_certificate(studio, person, axe):
     make_study(studio, "jail", WORLD.problem, epsilon=0.02)
-    ada = person().open(studio.address(study="jail", annotator="ada"))
+    ada = person(bypass_csp=True).open(studio.address(study="jail", annotator="ada"))
     assert "token" not in ada.page.url
     expect(ada.page.get_by_role("heading", level=2).first).to_contain_text("What would you do?")
     finish = ada.page.locator("section.finish")
@@ -40,6 +41,10 @@ def test_a_whole_session_with_arrow_keys_ends_with_a_certificate(studio, person)
     expect(finish).to_be_visible()
     expect(finish).to_contain_text("assumes")
     assert finish.get_by_role("listitem").count() >= 3
+    finish.locator("summary").click()
+    assert len(numbers(ada.page)) > 20
+    assert unexplained(ada.page) == []
+    assert violations(ada.page, axe, "finish") == []
     with ada.page.expect_download() as download:
         finish.get_by_role("link", name="Policy").click()
     assert "state" in download.value.path().read_text()
@@ -100,6 +105,54 @@ def test_undo_skip_comment_and_correct(studio, person):
         actions = [answer.steps[0][1] for answer in study.answers.values()]
         names = [WORLD.problem.mdp.action_name(action) for action in actions]
         assert names == ["right", "stay"]
+
+
+def test_a_comment_is_kept_however_it_is_left(studio, person):
+    make_study(studio, "words", WORLD.problem)
+    ben = person().open(studio.address(study="words", annotator="ben"))
+    field = ben.page.get_by_label("Comment on this question")
+    ben.page.keyboard.press("c")
+    field.fill("typed, then closed")
+    field.press("Escape")
+    expect(field).to_be_hidden()
+    ben.page.keyboard.press("c")
+    expect(field).to_have_value("typed, then closed")  # still there
+    field.press("Escape")
+    ben.answer("ArrowUp")
+    expect(ben.history.first).to_contain_text("typed, then closed")
+    expect(field).to_have_value("")
+
+    ben.page.keyboard.press("c")
+    field.fill("quickly")
+    field.press("Control+Enter")
+    expect(ben.said).to_contain_text("kept")
+    ben.answer("ArrowUp")
+    expect(ben.history.first).to_contain_text("quickly")
+    with read_study(studio, "words") as study:
+        rows = study.look(lambda file: file.execute("SELECT text FROM comments ORDER BY query_id").fetchall())
+    assert rows == [("typed, then closed",), ("quickly",)]
+
+    ben.history.last.get_by_role("button", name=re.compile("Correct")).click()
+    expect(ben.ask).to_contain_text("Correcting answer 1")
+    ben.page.keyboard.press("u")
+    ben.history.last.get_by_role("button", name=re.compile("Undo")).click()
+    expect(ben.ask).to_contain_text("by you")
+
+
+def test_a_run_can_be_ended_here(studio, person):
+    make_study(studio, "ended", WORLD.problem, kind="trajectory", length=9)
+    ada = person().open(studio.address(study="ended", annotator="ada"))
+    question, end = ada.question, ada.page.get_by_role("button", name="End here")
+    expect(end).to_have_attribute("aria-disabled", "true")
+    ada.page.keyboard.press("ArrowUp")
+    expect(end).to_have_attribute("aria-disabled", "false")
+    ada.wait_for_question()
+    end.click()
+    ada.wait_for_question(after=question)
+    expect(ada.said).to_contain_text("The run ends here, and is kept")
+    expect(ada.history.first).to_contain_text("1 step")
+    with read_study(studio, "ended") as study:
+        assert (len(study.answers[question]), study.answers[question].ended) == (1, "truncated")
 
 
 def test_a_run_moves_by_the_real_dynamics_and_shows_slips(studio, person):

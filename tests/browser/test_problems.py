@@ -1,10 +1,25 @@
 """Problems of one's own, made on the page: graphs, text maps, and those that cannot be drawn."""
 
+import pytest
 from browser.conftest import make_study, read_study
 from playwright.sync_api import expect
 
 from journeyman.worlds import WORLDS
 
+LOOPS = "".join(f"{place},{place}\n" for place in ("home", "street", "park", "shop", "lake"))
+WAYS = "state,action,next_state,probability\na,go,b,1\nb,go,a,1\na,stay,a,1\nb,stay,b,1\n"
+WALK = """
+discount = 0.9
+[transitions]
+file = "Ways.CSV"
+[reward]
+model = "per_state"
+[prior]
+kind = "normal"
+std = 1.0
+[expert]
+beta = 2.0
+"""
 TOWN = "from,to\nhome,street\nstreet,park\nstreet,shop\npark,shop\nshop,lake\n"
 
 
@@ -46,6 +61,53 @@ def test_a_graph_is_made_drawn_and_answered(studio, person):
     ada.page.locator(".pad button").first.click()
     ada.wait_for_question(after=before)
     ada.expect_answers(2)
+
+
+def test_a_click_on_ones_own_place_means_staying_where_one_can(studio, person):
+    ada = person()
+    make(ada, studio.address(annotator="ada"), "loops", "graph", TOWN + LOOPS)
+    ada.page.get_by_role("button", name="Start").click()
+    ada.wait_for_question()
+    before, place = ada.question, ada.place
+    ada.page.locator(".stage .place.here").click(force=True)  # below the figure that stands there
+    ada.wait_for_question(after=before)
+    with read_study(studio, "loops") as study:
+        state, action = study.answers[before].steps[0]
+        assert study.problem.mdp.next_states(state, action)[0].tolist() == [place] == [state]
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "num_states"),
+    [
+        ("TOWN", {"TOWN.CSV": TOWN}, 5),
+        ("Yard", {"Yard.TXT": "#####\n#S.G#\n#####\n"}, 3),
+        (
+            "Walk",
+            {
+                "Walk.TOML": WALK,
+                "Ways.CSV": "state,action,next_state,probability\na,go,b,1\nb,go,a,1\na,stay,a,1\nb,stay,b,1\n",
+            },
+            2,
+        ),
+    ],
+)
+def test_files_are_uploaded_whatever_the_case_of_their_endings(studio, person, name, files, num_states):
+    ada = person()
+    ada.page.goto(studio.address(annotator="ada"))
+    form = ada.page.locator(".create")
+    form.wait_for()
+    if not form.evaluate("(form) => form.open"):
+        form.locator("> summary").click()
+    ada.page.get_by_label("From").select_option("map")
+    ada.page.get_by_label("Files").set_input_files(
+        [{"name": file, "mimeType": "text/plain", "buffer": text.encode()} for file, text in files.items()]
+    )
+    expect(ada.page.get_by_label("Name", exact=True)).to_have_value(name)
+    ada.page.get_by_role("button", name="Make the study").click()
+    ada.page.get_by_role("button", name="Start").click()
+    ada.wait_for_question()
+    with read_study(studio, name) as study:
+        assert study.problem.mdp.num_states == num_states
 
 
 def test_a_problem_without_a_drawing_has_labels_and_keys(studio, person):

@@ -1,9 +1,10 @@
 """Everyone can use the page: on a phone, without a mouse, with a screen reader, in light and dark."""
 
 import pytest
-from browser.conftest import make_study
+from browser.conftest import make_study, violations
 from playwright.sync_api import expect
 
+from journeyman.studio.serving import Doorway
 from journeyman.worlds import jail
 
 
@@ -18,24 +19,14 @@ def test_axe_finds_nothing_serious_in_light_and_dark(studio, person, axe):
         ada = person(color_scheme=scheme, bypass_csp=True)
         ada.page.goto(studio.address(study="open", annotator=scheme))
         ada.page.locator(".create summary").first.click()
-        found += _violations(ada.page, axe, f"start, {scheme}")
+        found += violations(ada.page, axe, f"start, {scheme}")
         ada.page.locator("button.large").click()
         ada.wait_for_question()
         ada.page.locator(".readout").wait_for()
-        found += _violations(ada.page, axe, f"question, {scheme}")
+        found += violations(ada.page, axe, f"question, {scheme}")
         ada.page.keyboard.press("?")
-        found += _violations(ada.page, axe, f"help, {scheme}")
+        found += violations(ada.page, axe, f"help, {scheme}")
     assert found == []
-
-
-def _violations(page, axe: str, where: str) -> list[str]:
-    page.add_script_tag(content=axe)
-    violations = page.evaluate("async () => (await axe.run()).violations")
-    return [
-        f"{where}: {one['id']} ({one['impact']}): {one['nodes'][0]['html']}"
-        for one in violations
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 def test_a_phone_shows_the_whole_question_and_large_buttons(studio, person):
@@ -92,5 +83,20 @@ def test_without_its_token_the_page_says_what_is_missing(studio, person):
     stranger = person()
     response = stranger.page.goto(studio.origin)
     assert response.headers["referrer-policy"] == "no-referrer"
+    expect(stranger.page.get_by_role("heading")).to_have_text("This page needs its key")
     expect(stranger.page.locator("main")).to_contain_text("token")
+    assert stranger.page.locator("h1").evaluate("(title) => getComputedStyle(title).fontSize") == "24px"  # styled
     expect(stranger.page.locator("section.ask")).to_have_count(0)
+
+
+def test_a_file_that_leads_to_the_page_opens_it(studio, person):
+    """What a browser is started with: a file for its user alone, and not the address with the token."""
+    ada = person()
+    doorway = Doorway(studio.address(study="open", annotator="ada"))
+    try:
+        ada.page.goto(doorway.path.as_uri())
+        ada.page.locator("button.large").click()
+        ada.wait_for_question()
+    finally:
+        doorway.close()
+    assert "token" not in ada.page.url

@@ -1,5 +1,7 @@
 """Several people answer at once, and servers come and go."""
 
+import sqlite3
+
 import pytest
 from browser.conftest import make_study, read_study
 from playwright.sync_api import expect
@@ -27,6 +29,47 @@ def test_two_people_have_their_own_questions_and_see_each_other(studio, person):
     with read_study(studio, "shared") as study:
         names = [answer.annotator for answer in study.answers.values()]
     assert sorted(names) == ["ada", "ada", "ben"]
+
+
+def test_a_study_that_another_program_uses_says_so_and_comes_by_itself(studio, person):
+    make_study(studio, "busy", jail(0).problem)
+    file = sqlite3.connect(studio.folder / "busy.study", isolation_level=None)
+    file.execute("BEGIN EXCLUSIVE")
+    try:
+        eve = person()
+        eve.page.goto(studio.address(study="busy", annotator="eve"))
+        notice = eve.page.locator("#connection")
+        expect(notice).to_contain_text("Another program is using the file of the study 'busy'", timeout=10_000)
+    finally:
+        file.rollback()
+    eve.page.get_by_role("button", name="Start").click()  # it came without a reload
+    expect(notice).to_be_empty()
+    eve.wait_for_question()
+    file.execute("BEGIN EXCLUSIVE")
+    try:  # a page that is open answers on, and says what it waits for
+        zoe = person()
+        zoe.page.goto(studio.address(study="busy", annotator="zoe"))
+        zoe.page.get_by_role("button", name="Start").click(timeout=10_000)
+        expect(zoe.ask).to_contain_text("Another program is using the file of the study", timeout=10_000)
+        before = eve.question
+        eve.page.keyboard.press("ArrowUp")
+        expect(eve.page.locator("#connection")).to_contain_text("Your answer is kept here")
+    finally:
+        file.rollback()
+        file.close()
+    zoe.wait_for_question()
+    eve.wait_for_question(after=before)
+    with read_study(studio, "busy") as study:
+        assert [answer.annotator for answer in study.answers.values()] == ["eve"]
+
+
+def test_a_page_whose_token_is_no_longer_good_says_so(studio, person):
+    eve = person().open(studio.address(study="shared", annotator="eve"))
+    studio.stop()
+    studio.start("--pictures", "pictures", "--new-token")
+    expect(eve.said).to_contain_text("This page is locked out. Open the address that the studio prints now.")
+    eve.page.goto(studio.address(study="shared", annotator="eve"))
+    eve.wait_for_question()
 
 
 def test_a_server_that_is_killed_loses_nothing_and_is_found_again(studio, person):

@@ -1,7 +1,7 @@
 import pytest
 from cli.command import command
 
-from journeyman.cli.studio import check_settings, study_place
+from journeyman.cli.studio import check_settings, other_options, study_place
 from journeyman.errors import InputError
 from journeyman.studio.serving import bound_socket
 from journeyman.study import Study
@@ -50,6 +50,17 @@ def test_a_study_is_continued_with_its_own_settings(studio, tmp_path, option):
     code, _, error = studio("--world", "random-grid", *option, "--no-browser")
     assert code == 1
     assert "must be continued with its own settings" in error
+
+
+def test_options_of_a_world_that_a_study_has_already_may_be_said_again(tmp_path):
+    problem = make_world("random-grid", 1, size=3, terminals="independent").problem
+    with Study.create(tmp_path / "random-grid-1.study", problem) as study:
+        said = ["size=3", "terminals=independent"]
+        assert other_options(study, "random-grid", said, 1) == []
+        assert other_options(study, "random-grid", None, 1) == []
+        assert other_options(study, "random-grid", ["size=2", "terminals=independent"], 1)
+        with pytest.raises(InputError, match="must come with --world"):
+            other_options(study, None, said, 1)
 
 
 def test_the_name_of_a_study_follows_from_what_it_is_made_of(tmp_path):

@@ -1,9 +1,15 @@
 """What people do to questions, route by route, and every kind of input that is wrong."""
 
+import csv
+import io
+import re
+
+import pytest
 from studio.running import QUICK, Person, running
 
 from journeyman.demonstrations import Demonstration
 from journeyman.experts import Boltzmann
+from journeyman.studio.session import Ready
 from journeyman.study import Study
 from journeyman.worlds import make_world
 
@@ -69,6 +75,9 @@ WRONG_ANSWERS = [
     ({"question": 0, "action": "sideways"}, 400),
     ({"question": 0, "action": -1}, 422),
     ({"question": 0, "action": 1.5}, 422),
+    ({"question": 0, "action": True}, 422),
+    ({"question": False, "action": 0}, 422),
+    ({"question": "0", "action": 0}, 422),
     ({"question": 0, "action": None}, 400),
     ({"question": "0x", "action": 0}, 422),
     ({"question": 10**400, "action": 0}, 422),
@@ -99,6 +108,79 @@ def test_answers_that_are_wrong_are_explained_and_change_nothing(ada):
     assert ada.question() == question
 
 
+WORDS = [
+    (b'{"question": 0, "action": -1}', "action", "must be an action: its number, such as 0, or its label"),
+    (b'{"question": 0, "action": true}', "action", "got true"),
+    (b'{"question": true, "action": 0}', "question", "must be a whole number, written without quotes, got true"),
+    (b'{"question": "0", "action": 0}', "question", "got '0'"),
+    (b'{"question": 0, "action": 0, "colour": 1}', "colour", "is not known here. Leave it out"),
+    (b'{"action": 0}', "question", "must be given. Add it"),
+    (b'{"question": -3, "action": 0}', "question", "must be at least 0, got -3"),
+    (b'{"question": 0, "steps": [[0, "x"]]}', "steps.0.1", "must be a list of steps"),
+    (b"[1]", None, "must be an object such as"),
+    (b'{"question": 0,', None, "must be JSON, but it is not"),
+    (b"", None, "must be given"),
+]
+
+
+@pytest.mark.parametrize(("content", "field", "words"), WORDS)
+def test_what_is_wrong_is_said_in_plain_words(ada, content, field, words):
+    response = ada._send("POST", "answer", content=content, headers={"content-type": "application/json"})
+    error = response.json()["error"]
+    assert (response.status_code, error["field"]) == (422, field)
+    assert words in error["message"] and error["message"].endswith(".")
+    assert not re.search(r"constrained|function-|loc|decode error|Input should", error["message"])
+
+
+def test_a_place_that_is_asked_about_again_says_why(grid):
+    with Study.open(grid) as study:
+        state = study.queries[0].state
+        study.attach(Demonstration.annotation(state, 1))
+        study.attach(Demonstration.annotation(state, 2))
+    with running(Study.open(grid)) as served:
+        ada = Person(served, "grid", "ada")
+        question = ada.question()
+        assert "This place was answered twice before" in question["why"]
+        assert "people do not always do the same" in question["why"]
+        others = [item["why"] for item in ada.get("history").json()["items"] if item["state"] not in (None, state)]
+        assert others and not any("before" in why for why in others)
+
+
+def test_a_place_that_is_asked_about_again_too_soon_says_that_the_learner_is_behind(ada):
+    session = ada.served.studio.sessions["grid"]
+    for _ in range(12):
+        ada.post("answer", question=ada.question()["id"], action=1)
+    answered = session.ledger.queries[0].state
+    values = [1.0 if state == answered else None for state in range(session.problem.mdp.num_states)]
+    record = {"values": values, "states": [], "gains": [], "lengths": [], "all_lengths": None, "unit": "nats"}
+    session.ready = Ready(record | {"warnings": [], "based_on": 0, "seconds": 0.0})
+    question = ada.question()
+    assert question["state"] == answered
+    assert "has not taken in the last 12 answers yet" in question["why"]
+
+
+def test_answers_are_numbered_as_the_page_counts(ada):
+    ada.post("skip", question=ada.question()["id"])
+    first = ada.question()
+    assert (first["id"], first["number"]) == (1, 1)
+    second = ada.post("answer", question=first["id"], action=2).json()["next"]["question"]
+    assert second["number"] == 2
+    ada.post("answer", question=second["id"], action=2)
+    numbers = {item["question"]: item["number"] for item in ada.get("history").json()["items"]}
+    assert (numbers[0], numbers[first["id"]], numbers[second["id"]]) == (None, 1, 2)
+    assert ada.get(f"question/{second['id']}").json()["number"] == 2
+    ada.post("undo", answer=first["id"])
+    assert ada.get(f"question/{second['id']}").json()["number"] == 1
+
+
+def test_no_spreadsheet_takes_a_comment_for_a_formula(ada):
+    question = ada.question()["id"]
+    for text, cell in (("=1+1", "'=1+1"), ("-2", "'-2"), ("@x", "'@x"), ("fine = good", "fine = good")):
+        ada.post("comment", question=question, text=text)
+        rows = list(csv.reader(io.StringIO(ada.get("download/comments.csv").text)))
+        assert rows[1][2:] == ["ada", cell]
+
+
 def test_skipping_and_giving_up(ada):
     first = ada.question()
     following = ada.post("skip", question=first["id"]).json()["next"]["question"]
@@ -118,7 +200,7 @@ def test_an_answer_that_is_taken_back_is_asked_again(ada):
     undone = ada.post("undo").json()
     assert (undone["undone"], undone["repeated"], undone["num_answers"]) == (first, False, 0)
     shown = undone["next"]["question"]
-    assert (shown["id"], shown["is_again"], shown["previous"]) == (first, True, "right by ada")
+    assert (shown["id"], shown["is_again"], shown["previous"]) == (first, True, "right by you")
     assert ada.post("undo", answer=first).json()["repeated"] is True
     kept = ada.post("answer", question=first, action=3).json()
     assert kept["next"]["question"]["id"] == second  # which waited meanwhile

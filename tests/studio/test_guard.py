@@ -1,6 +1,9 @@
 """Who is let in, and how: token, cookie, Host, Origin, limits, and the headers of every response."""
 
+import base64
+import hashlib
 import logging
+import re
 
 import pytest
 from studio.running import TOKEN, running
@@ -20,24 +23,32 @@ def served(asked, tmp_path_factory):
         yield found
 
 
+@pytest.mark.parametrize("token", [None, "wrong", TOKEN[:-1], ""])
 @pytest.mark.parametrize(
-    "path", ["/", "/static/main.js", API, "/api/openapi.json", f"{API}/grid", f"{API}/grid/events"]
+    "path",
+    ["/", "/static/main.js", API, "/api/openapi.json", f"{API}/grid", f"{API}/grid/events", f"{API}?token={TOKEN}"],
 )
-def test_nothing_is_served_without_the_token(served, path):
-    for token in (None, "wrong", TOKEN[:-1], ""):
-        response = served.request("GET", path, token=token)
-        assert response.status_code == 401
-        assert response.json()["error"]["code"] == "no_token"
+def test_nothing_is_served_without_the_token(served, path, token):
+    """The address of the page alone may hold it."""
+    response = served.request("GET", path, token=token)
+    assert (response.status_code, response.json()["error"]["code"]) == (401, "no_token")
 
 
-def test_the_token_is_only_read_in_the_address_of_the_page(served):
-    assert served.request("GET", f"{API}?token={TOKEN}", token=None).status_code == 401
-
-
-def test_people_without_a_token_read_what_to_do(served):
-    response = served.request("GET", "/", token=None, headers={"accept": "text/html,*/*"})
-    assert response.status_code == 401
-    assert "Open the address that journeyman studio printed" in response.text
+@pytest.mark.parametrize(
+    ("headers", "status", "words"),
+    [
+        ({}, 401, ("needs its key", "Open the address that journeyman studio printed", "start it again")),
+        ({"host": "evil.example"}, 403, ("cannot be shown", "This name is not served here")),
+    ],
+)
+def test_people_who_are_not_let_in_read_what_to_do(served, headers, status, words):
+    response = served.request("GET", "/", token=None, headers={"accept": "text/html,*/*", **headers})
+    assert response.status_code == status
+    assert all(part in response.text for part in words)
+    policy = response.headers["content-security-policy"]
+    (style,) = re.findall("<style>(.*)</style>", response.text)
+    mark = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{mark}'" in policy and "unsafe" not in policy
 
 
 def test_the_page_exchanges_the_token_for_a_cookie(served):
@@ -52,11 +63,33 @@ def test_the_page_exchanges_the_token_for_a_cookie(served):
     assert served.request("GET", API, token=None, headers={"cookie": '"=;\\x00'}).status_code == 401
 
 
-def test_another_host_is_refused_whatever_it_knows(served):
-    for host in ("evil.example", "127.0.0.1.evil.example", "", "localhost.evil.example:8765"):
-        assert served.request("GET", API, headers={"host": host}).status_code == 403
-    for host in ("127.0.0.1:8765", "localhost:1", "[::1]:8765", "LOCALHOST"):
-        assert served.request("GET", API, headers={"host": host}).status_code == 200
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        *(
+            ({"host": host}, 403)
+            for host in ("evil.example", "127.0.0.1.evil.example", "", "localhost.evil.example:8765")
+        ),
+        *(({"host": host}, 200) for host in ("127.0.0.1:8765", "localhost:1", "[::1]:8765", "LOCALHOST")),
+        *(
+            ({"origin": origin}, 403)
+            for origin in ("http://evil.example", "null", "http://127.0.0.1:9999", "file://", "https://127.0.0.1")
+        ),
+        ({"origin": "http://127.0.0.1:8765"}, 200),
+        *(({"sec-fetch-site": site}, 403) for site in ("cross-site", "same-site")),
+        *(({"sec-fetch-site": site}, 200) for site in ("same-origin", "none")),
+    ],
+)
+def test_other_hosts_and_origins_are_refused_whatever_they_know(served, headers, status):
+    response = served.request("GET", API, headers=headers)
+    assert response.status_code == status
+    if status == 403:
+        assert response.json()["error"]["code"] == "forbidden"
+        assert served.request("POST", f"{API}/grid/undo", json={}, headers=headers).status_code == 403
+
+
+def test_a_link_from_elsewhere_may_open_the_page(served):
+    assert served.request("GET", f"/?token={TOKEN}", headers={"sec-fetch-site": "cross-site"}).status_code == 200
 
 
 def test_hosts_can_be_added(grid):
@@ -65,30 +98,22 @@ def test_hosts_can_be_added(grid):
         assert served.request("GET", API, headers={"host": "other.example:8765"}).status_code == 403
 
 
-def test_other_origins_are_refused(served):
-    for origin in ("http://evil.example", "null", "http://127.0.0.1:9999", "file://"):
-        response = served.request("POST", f"{API}/grid/undo", json={}, headers={"origin": origin})
-        assert (response.status_code, response.json()["error"]["code"]) == (403, "forbidden")
-    response = served.request("GET", API, headers={"origin": "http://127.0.0.1:8765"})
-    assert response.status_code == 200
-    assert served.request("GET", API, headers={"sec-fetch-site": "cross-site"}).status_code == 403
-    assert served.request("GET", f"/?token={TOKEN}", headers={"sec-fetch-site": "cross-site"}).status_code == 200
-
-
-def test_every_response_has_the_headers(served):
-    responses = [
-        served.request("GET", API),
-        served.request("GET", f"/?token={TOKEN}"),
-        served.request("GET", API, token=None),
-        served.request("GET", "/nothing"),
-        served.request("GET", f"{API}/grid/download/demonstrations.csv"),
-        served.request("POST", f"{API}/grid/answer", content=b"{"),
-    ]
-    for response in responses:
-        for name, value in HEADERS.items():
-            assert response.headers[name] == value
+@pytest.mark.parametrize(
+    ("method", "path", "options"),
+    [
+        ("GET", API, {}),
+        ("GET", f"/?token={TOKEN}", {}),
+        ("GET", API, {"token": None}),
+        ("GET", "/nothing", {}),
+        ("GET", f"{API}/grid/download/demonstrations.csv", {}),
+        ("POST", f"{API}/grid/answer", {"content": b"{"}),
+    ],
+)
+def test_every_response_has_the_headers(served, method, path, options):
+    response = served.request(method, path, **options)
+    assert {name: response.headers[name] for name in HEADERS} == HEADERS
     assert "unsafe" not in HEADERS["content-security-policy"]
-    assert served.request("GET", API).headers["cache-control"] == "no-store"
+    assert not path.startswith("/api") or response.headers["cache-control"] == "no-store"
 
 
 def test_large_requests_are_refused(served):
@@ -172,7 +197,7 @@ def test_web_sockets_are_refused(served):
         ("GET", f"{API}/grid/question?annotator={'x' * 65}", 422, "invalid"),
         ("GET", f"{API}/grid/pictures/0", 404, "not_found"),
         ("GET", f"{API}/grid/download/secrets.txt", 404, "not_found"),
-        ("GET", f"{API}/grid/download/report.html", 503, "unavailable"),
+        ("GET", f"{API}/grid/download/report.html", 409, "conflict"),
     ],
 )
 def test_wrong_addresses_are_explained(served, method, path, status, code):

@@ -15,7 +15,7 @@ import pytest
 from studio.running import until
 
 from journeyman.errors import InputError
-from journeyman.studio.serving import TokenFile, address_of, bound_socket, is_loopback, names_of
+from journeyman.studio.serving import Doorway, TokenFile, address_of, bound_socket, is_loopback, names_of
 from journeyman.studio.session import Session
 from journeyman.study import Study
 
@@ -133,6 +133,8 @@ def test_killed_in_the_middle_and_started_again(grid):
         again.process.send_signal(signal.SIGTERM)
         again.process.wait(30)
         assert time.monotonic() - begin < 15.0
+        assert again.process.returncode == 0
+        assert "Stopped. Go on: journeyman studio grid.study" in again.process.stdout.read()
     finally:
         again.kill()
 
@@ -158,6 +160,22 @@ def test_a_token_is_kept_for_its_user_alone_and_a_study_is_served_once(tmp_path,
     once = TokenFile(tmp_path / "a.study")
     assert not once.is_kept and len(once.token) >= 32
     once.close()
+
+
+def test_a_browser_is_led_to_the_address_by_a_file_that_nobody_else_can_read(monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("journeyman.studio.serving.BROWSER_AFTER", 0.0)
+    monkeypatch.setattr("journeyman.studio.serving.DOORWAY_SECONDS", 0.5)
+    doorway = Doorway("http://127.0.0.1:1/?token=T&annotator=ada")
+    assert doorway.path.stat().st_mode & 0o777 == 0o600
+    assert doorway.path.parent.stat().st_mode & 0o777 == 0o700
+    assert "url=http://127.0.0.1:1/?token=T&amp;annotator=ada" in doorway.path.read_text()
+    doorway.open()
+    until(lambda: opened, 10)
+    assert opened == [doorway.path.as_uri()] and "token" not in opened[0]
+    until(lambda: not doorway.path.parent.exists(), 10)
+    doorway.close()  # once more does no harm
 
 
 def test_where_a_studio_listens():

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -10,6 +10,8 @@ from journeyman.cli import options as opt
 from journeyman.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from journeyman.study import Study
 
 
@@ -68,12 +70,42 @@ def studio(
     [bold]journeyman studio --world jail --kind trajectory[/]; a lab: [bold]journeyman studio my.study --host 0.0.0.0
     --allow-remote[/].
     """
+    check_can_serve(host, port, pictures, allow_remote=allow_remote)
+    settings: dict[str, Any] = {
+        "kind": kind, "epsilon": epsilon, "delta": delta, "inference_options": opt.parse_settings(inference_set),
+        "seed": seed,
+    }  # fmt: skip
+    place = study_place(file, world, problem, seed)
+    serving = Serving(host, port, annotator, tuple(known_as or ()), pictures, threads, not no_browser)
+    study = serve_studio(
+        place,
+        lambda: None if place is None else opened(place, world, problem, world_set, seed, length, settings),
+        serving,
+        is_new_token=new_token,
+    )
+    if study is not None:
+        typer.echo(f"Stopped. Go on: journeyman studio {study.path}")
+
+
+class Serving(NamedTuple):
+    """Where a studio is served, and to whom."""
+
+    host: str
+    port: int | None
+    annotator: str | None
+    known_as: tuple[str, ...]
+    pictures: Path | None
+    num_threads: int | None
+    has_browser: bool
+
+
+def check_can_serve(host: str, port: int | None, pictures: Path | None, *, allow_remote: bool) -> None:
+    """Refuse what cannot be served, before anything is made."""
     from journeyman.extras import require
 
     for module in ("fastapi", "uvicorn"):
         require(module, "studio")
-    from journeyman.studio import create_app
-    from journeyman.studio.serving import TokenFile, address_of, bound_socket, is_loopback, names_of, serve
+    from journeyman.studio.serving import is_loopback
 
     if not is_loopback(host) and not allow_remote:
         raise InputError(
@@ -85,33 +117,40 @@ def studio(
         raise InputError(f"--pictures must be a folder, got {str(pictures)!r}. Name one that exists.")
     if port is not None and not 0 <= port <= 65535:
         raise InputError(f"--port must lie in 0..65535, got {port}. Leave it out for the usual one.")
-    settings: dict[str, Any] = {
-        "kind": kind, "epsilon": epsilon, "delta": delta, "inference_options": opt.parse_settings(inference_set),
-        "seed": seed,
-    }  # fmt: skip
-    place = study_place(file, world, problem, seed)
-    keeper = TokenFile(Path.cwd() if place is None else place, is_new=new_token)
+
+
+def serve_studio(
+    place: Path | None, open_fn: "Callable[[], Study | None]", serving: Serving, *, is_new_token: bool
+) -> "Study | None":
+    """Serve a study, or a folder of them, until the server is stopped; return the study."""
+    from journeyman.studio import create_app
+    from journeyman.studio.serving import Doorway, TokenFile, address_of, bound_socket, is_loopback, names_of, serve
+
+    keeper = TokenFile(Path.cwd() if place is None else place, is_new=is_new_token)
+    doorway = None
     try:
-        with bound_socket(host, port) as listening:  # first: nothing is made where nothing can be served
-            study = None if place is None else opened(place, world, problem, world_set, seed, length, settings)
+        with bound_socket(serving.host, serving.port) as listening:  # first: nothing is made where it cannot be served
+            study = open_fn()
             app = create_app(
                 study,
                 token=keeper.token,
-                hosts=(*names_of(host), *(known_as or ())),
+                hosts=(*names_of(serving.host), *serving.known_as),
                 folder=Path.cwd() if place is None else place.resolve().parent,
                 lists_folder=place is None,
-                pictures=pictures,
-                num_threads=threads,
+                pictures=serving.pictures,
+                num_threads=serving.num_threads,
             )
-            address = address_of(listening, host, keeper.token, annotator)
-            say_where(address, is_remote=not is_loopback(host), is_kept=keeper.is_kept)
-            if not no_browser:
-                open_browser(address)
+            address = address_of(listening, serving.host, keeper.token, serving.annotator)
+            say_where(address, is_remote=not is_loopback(serving.host), is_kept=keeper.is_kept)
+            if serving.has_browser:
+                doorway = Doorway(address)
+                doorway.open()
             serve(app, listening)
     finally:
+        if doorway is not None:
+            doorway.close()
         keeper.close()
-    if study is not None:
-        typer.echo(f"Stopped. Go on: journeyman studio {study.path}")
+    return study
 
 
 def say_where(address: str, *, is_remote: bool, is_kept: bool) -> None:
@@ -155,7 +194,7 @@ def opened(
 
     if place.exists() or (world is None and problem is None):
         study = Study.open(place)
-        check_settings(study, length, settings, list(world_set or ()))
+        check_settings(study, length, settings, other_options(study, world, world_set, seed))
         typer.echo(f"Continuing {place}: {counted(len(study.demonstrations), 'answer')} so far.")
         return study
     chosen = opt.chosen_world(world, problem, world_set, seed)
@@ -163,6 +202,18 @@ def opened(
     study = Study.create(place, chosen.problem, length=length, **settings)
     typer.echo(f"Made {place}: {chosen.problem.mdp.num_states} states.")
     return study
+
+
+def other_options(study: "Study", world: str | None, world_set: list[str] | None, seed: int) -> list[str]:
+    """Return the options of a world that make another one than that of a study; none if they make the same."""
+    from journeyman.problem_files import is_same_problem
+
+    if not world_set:
+        return []
+    if world is None:
+        opt.check_no_options(world_set)
+    is_same = is_same_problem(opt.chosen_world(world, None, world_set, seed).problem, study.problem)
+    return [] if is_same else list(world_set)
 
 
 def check_settings(study: "Study", length: int | None, wanted: dict[str, Any], others: list[str]) -> None:
@@ -188,11 +239,3 @@ def check_settings(study: "Study", length: int | None, wanted: dict[str, Any], o
             f"{study.path} must be continued with its own settings, got {others[0]!r}. Leave it out, or name another "
             "file for a new study."
         )
-
-
-def open_browser(address: str) -> None:
-    """Open the page in a browser, in a thread of its own: some browsers do not return until they are closed."""
-    import threading
-    import webbrowser
-
-    threading.Timer(0.5, lambda: webbrowser.open(address)).start()

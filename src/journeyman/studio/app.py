@@ -32,17 +32,18 @@ from starlette.staticfiles import StaticFiles
 
 from journeyman.apprentice.epsilon import epsilon_record, epsilon_words
 from journeyman.errors import InputError, JourneymanError, StudyError
-from journeyman.studio import acting, describing, making, schemas
+from journeyman.studio import acting, describing, faults, making, schemas
 from journeyman.studio.desks import NOBODY
 from journeyman.studio.schemas import failures
 from journeyman.studio.security import Guard, error_record
 from journeyman.studio.serving import TokenFile
-from journeyman.studio.session import Session
+from journeyman.studio.session import Busy, Session, busy_words, check_free
 from journeyman.study import Study
 
 log = logging.getLogger("journeyman.studio")
 ENDING = ".study"
 FILE_SECONDS = 300.0  # that a report may take
+ACKNOWLEDGED, ASSIGNED = 8.0, 1.5  # seconds that storing may take before somebody is told that it does
 MADE_HERE = ("demonstrations.csv", "demonstrations.json", "comments.csv")
 MADE_BY_WORKER = ("report.html", "policy.csv", "policy.json", "reward.csv", "certificate.json", "certificate.txt")
 TYPES = {"html": "text/html", "csv": "text/csv", "json": "application/json", "txt": "text/plain"}
@@ -136,6 +137,7 @@ class Studio:
             if self.options.folder is None or name not in self.names():
                 raise acting.Missing(f"there is no study {name!r} here. GET /api/studies lists them.")
             path = self.options.folder / f"{name}{ENDING}"
+            check_free(path)
             keeper = TokenFile(path)
             try:
                 added = self._add(Study.open(path))
@@ -245,13 +247,8 @@ def _failed(status: int, message: str, field: str | None = None, headers: Any = 
 def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        parts = [str(part) for part in first.get("loc", ()) if part not in ("body", "query", "path")]
-        field = ".".join(parts) or None
-        words = str(first.get("msg", "it is not valid")).removeprefix("Value error, ")
-        if schemas.STUDY_NAME in words:  # said to people, who fill in a form
-            words = "must be 1 to 64 letters, digits, -, _ or . and begin with a letter or digit"
-        return _failed(422, f"{field or 'The request'}: {words}.", field)
+        field, words = faults.explained(error.errors())
+        return _failed(422, words, field)
 
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> Response:
@@ -267,8 +264,8 @@ def _handle_errors(app: FastAPI) -> None:
             return _failed(404, _sentence(error))
         if isinstance(error, InputError):
             return _failed(400, _sentence(error))
-        log.error("%s", error)
-        return _failed(503, _sentence(error))
+        log.log(logging.INFO if isinstance(error, Busy) else logging.ERROR, "%s", error)
+        return _failed(503, _sentence(error), headers={"retry-after": "1"})
 
     @app.exception_handler(Exception)
     async def broken(_: Request, error: Exception) -> Response:
@@ -289,8 +286,14 @@ Annotator = Annotated[schemas.Name | None, InQuery(description="Who answers; lea
 TOKEN = Depends(HTTPBearer(auto_error=False, description="The token of the printed address."))
 
 
-async def _stored(found: "Future[Any]") -> Any:
-    return await asyncio.wrap_future(found)
+async def _stored(found: "Future[Any]", name: str, seconds: float) -> Any:
+    """Wait until something is stored, for so long; it is done in any case, and may be asked for again."""
+    waiting = asyncio.wrap_future(found)
+    try:
+        return await asyncio.wait_for(asyncio.shield(waiting), seconds)
+    except TimeoutError:
+        waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
+        raise Busy(busy_words(name)) from None
 
 
 async def _session(studio: Studio, name: str) -> Session:
@@ -361,12 +364,11 @@ def _studies(studio: Studio) -> APIRouter:
         """Show a study: its settings, and its problem with all that is needed to draw it."""
         session = await _session(studio, study)
         settings, ledger = session.settings, session.ledger
-        overview = await asyncio.to_thread(session.study.overview)
         return JSONResponse(
             {
                 "name": session.name,
                 "file": session.study.path.name,
-                "created_at": overview.created_at,
+                "created_at": session.created_at,
                 "kind": settings.kind,
                 "length": settings.length,
                 "goal": settings.goal,
@@ -376,9 +378,10 @@ def _studies(studio: Studio) -> APIRouter:
                 "acquisition": settings.acquisition,
                 "inference": settings.inference,
                 "num_answers": len(ledger.answers),
-                "num_waiting": len(overview.pending),
+                "num_waiting": len(ledger.pending),
                 "annotators": list(session.problem.expert_space.annotators) or None,
                 "intro": describing.intro_words(session),
+                "explain": describing.explanations(session),
                 "problem": studio.problems[session.name],
             }
         )
@@ -409,14 +412,18 @@ def _answering(studio: Studio) -> APIRouter:
         study: str, annotator: str | None, operation_fn: Callable[[Session, str], Any]
     ) -> tuple[Session, str, acting.Done]:
         session, person = await _person(studio, study, annotator)
-        return session, person, await _stored(session.do(operation_fn(session, person)))
+        return session, person, await _stored(session.do(operation_fn(session, person)), session.name, ACKNOWLEDGED)
 
     @router.get("/question", response_model=schemas.QuestionNow, responses=failures(400, 503))
     async def question(study: StudyName, annotator: Annotator = None) -> Any:
         """Return the question of a person: the same until it is answered, skipped or given up."""
         session, person = await _person(studio, study, annotator)
         if session.current(person) is None:
-            await _stored(session.do(lambda draft: session.assign(draft, person)))
+            try:
+                await _stored(session.ask_for_question(person), session.name, ASSIGNED)
+            except Busy as error:
+                waiting = {"state": "preparing", "message": _sentence(error)}
+                return JSONResponse(question_now(session, person) | waiting)
         return JSONResponse(question_now(session, person))
 
     @router.get("/question/{number}", response_model=schemas.Question, responses=failures(400, 503))
@@ -598,7 +605,7 @@ def _looking(studio: Studio) -> APIRouter:
     @router.get(
         "/download/{name}",
         response_class=Response,
-        responses=failures(503) | {200: {"content": {f"{kind}": {} for kind in TYPES.values()}}},
+        responses=failures(409, 503) | {200: {"content": {f"{kind}": {} for kind in TYPES.values()}}},
     )
     async def download(study: StudyName, name: Annotated[str, InPath(max_length=40)]) -> Any:
         """Return a file to take home: report, policy, reward, demonstrations, certificate, comments."""
@@ -606,16 +613,20 @@ def _looking(studio: Studio) -> APIRouter:
         if name in MADE_HERE:
             content = await asyncio.to_thread(partial(_file, session, name))
         elif name in MADE_BY_WORKER:
+            if not session.has_worker:
+                words = "Nothing is computed here, only asked. Make this file with `journeyman study export`."
+                return _failed(409, words)
             if not session.link.is_ready:
                 return _failed(
-                    503, "The learner is not ready yet. Try again in a moment.", headers={"retry-after": "2"}
+                    409, "The learner is not ready yet. Ask again in a moment.", headers={"retry-after": "2"}
                 )
             try:
-                content = await asyncio.wait_for(_stored(session.link.order(name)), FILE_SECONDS)
+                content = await asyncio.wait_for(asyncio.wrap_future(session.link.order(name)), FILE_SECONDS)
             except TimeoutError:
-                return _failed(503, "This takes too long now. Try again when the learner has less to do.")
+                words = "This takes too long now. Ask again when the learner has less to do."
+                return _failed(409, words, headers={"retry-after": "60"})
             except RuntimeError as error:
-                return _failed(503, _sentence(error))
+                return _failed(409, _sentence(error), headers={"retry-after": "2"})
         else:
             raise acting.Missing(f"there is no file {name!r}. There are {', '.join((*MADE_BY_WORKER, *MADE_HERE))}.")
         safe = "".join(mark if mark.isascii() and (mark.isalnum() or mark in "-_.") else "_" for mark in session.name)
@@ -633,7 +644,7 @@ def _file(session: Session, name: str) -> bytes:
         rows.writerow(("question", "state", "annotator", "comment"))
         for (query, person), words in sorted(session.desks.comments.items()):
             state = session.problem.mdp.state_name(session.ledger.queries[query].state)
-            rows.writerow((query, state, person, words))
+            rows.writerow((query, *map(harmless, (state, person, words))))
         return text.getvalue().encode()
     from journeyman.study.exports import export_demonstrations
 
@@ -641,6 +652,11 @@ def _file(session: Session, name: str) -> bytes:
         place = Path(folder) / name
         export_demonstrations(tuple(session.ledger.answers.values()), place, session.problem)
         return place.read_bytes()
+
+
+def harmless(text: str) -> str:
+    """Return a text of people that no spreadsheet takes for a formula: with ' before =, +, -, @ and the like."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def _unknown_belief(session: Session) -> dict[str, Any]:

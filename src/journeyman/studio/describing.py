@@ -1,11 +1,13 @@
 """Problems, questions and history as plain data: all that a page needs to draw and to say them."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from journeyman.acquisition import ACQUISITIONS
+from journeyman.apprentice.epsilon import epsilon_words
 from journeyman.demonstrations import Demonstration
 from journeyman.learner import Query
 from journeyman.mdp import FiniteMDP
@@ -15,9 +17,10 @@ from journeyman.problem import Problem
 from journeyman.report.drawing.situations import destination_words, outcomes, place_words
 from journeyman.studio.acting import by
 from journeyman.studio.desks import Step
+from journeyman.studio.doubts import UNITS
 from journeyman.studio.session import Session
 from journeyman.study.typed import answer_words
-from journeyman.wording import counted, plain_number
+from journeyman.wording import counted, percent
 
 MOST_OUTCOMES = 40_000  # rows of transitions that a page gets
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
@@ -174,19 +177,20 @@ def question_record(session: Session, query: Query, person: str) -> dict[str, An
     is_again = ledger.statuses[query.id] != "waiting"
     return {
         "id": query.id,
+        "number": _number(session, query.id),
         "kind": query.kind,
         "state": query.state,
         "length": query.length,
         "text": text,
         "place": place_words(mdp, query.state),
         "remembered": remembered_words(mdp, here),
-        "why": why_words(session, query),
+        "why": f"{why_words(session, query)}{_repeated_words(session, query)}",
         "score": query.score if np.isfinite(query.score) else None,
         "unit": str(ask["scores"].get("unit", "")),
         "based_on": ask["scores"].get("based_on"),
         "num_answers": len(ledger.answers),
         "is_again": is_again,
-        "previous": _previous(session, query.id) if is_again else None,
+        "previous": _previous(session, query.id, person) if is_again else None,
         "here": here,
         "steps": [step_record(mdp, number, step) for number, step in enumerate(steps)],
         "is_over": False,
@@ -196,6 +200,33 @@ def question_record(session: Session, query: Query, person: str) -> dict[str, An
     }
 
 
+def _number(session: Session, query: int) -> int | None:
+    """Return the number of an answer as the page counts: those that count, in the order in which they were given."""
+    answers = session.ledger.answers
+    if query in answers:
+        return list(answers).index(query) + 1
+    return len(answers) + 1 if session.ledger.statuses[query] == "waiting" else None
+
+
+def _repeated_words(session: Session, query: Query) -> str:
+    """Return why a place is asked about again; nothing if it has no other answer."""
+    count = session.answered[query.state] - (query.id in session.ledger.answers)
+    if count == 0:
+        return ""
+    times = {1: "once", 2: "twice"}.get(count, f"{count} times")
+    based_on = session.events[session.ledger.asks[query.id]].payload["scores"].get("based_on")
+    behind = 0 if based_on is None else len(session.ledger.answers) - based_on
+    if behind > 1:
+        return (
+            f" This place was answered {times} before. It comes again because the learner has not taken in the last "
+            f"{behind} answers yet: you are quicker. Answer as you would now."
+        )
+    return (
+        f" This place was answered {times} before. It is asked about again because people do not always do the same: "
+        "one more answer here still tells more than one elsewhere. Answer as you would now."
+    )
+
+
 def why_words(session: Session, query: Query) -> str:
     """Return why a question was asked."""
     scores = session.events[session.ledger.asks[query.id]].payload["scores"]
@@ -203,10 +234,10 @@ def why_words(session: Session, query: Query) -> str:
     after = "" if based_on is None else f" Chosen after {counted(based_on, 'answer')}."
     if ACQUISITIONS.find(session.settings.acquisition).is_by_chance:
         return f"All places are asked about alike: chance decides.{after}"
-    amount = f"score {plain_number(query.score)} {'of reward' if unit == 'reward' else unit}".rstrip()
+    amount = f"score {query.score:.2g} {'of reward' if unit == 'reward' else unit}".rstrip()
     others = ""
     if median is not None and median < query.score:
-        low = "about 0" if median < 1e-3 * query.score else f"below {plain_number(median)}"
+        low = "about 0" if median < 1e-3 * query.score else f"below {median:.2g}"
         others = f"; half of the places are {low}"
     return (
         "Of all places, and given what is being asked elsewhere, an answer here is expected to tell the learner most "
@@ -214,12 +245,14 @@ def why_words(session: Session, query: Query) -> str:
     )
 
 
-def _previous(session: Session, query: int) -> str | None:
-    """Return the answer that was taken back, in words, if there was one."""
+def _previous(session: Session, query: int, person: str) -> str | None:
+    """Return the answer that was taken back, in words and by whom, if there was one."""
     for event in reversed(session.events):
         name, payload = event.name, event.payload
         if (name == "tell" and payload["query"] == query) or (name == "correct" and payload["answer"] == query):
-            return answer_words(session.problem.mdp, Demonstration.from_record(payload["demonstration"]))
+            given = Demonstration.from_record(payload["demonstration"])
+            who = "you" if given.annotator == by(person) else given.annotator or "somebody"
+            return f"{answer_words(session.problem.mdp, _unsigned(given))} by {who}"
     return None
 
 
@@ -254,7 +287,8 @@ def history_record(session: Session, person: str, limit: int, offset: int, *, is
         ]
     shown = keys[offset : offset + limit]
     holders = {query: name for name, queries in session.desks.queries.items() for query in queries}
-    items = [_history_item(session, mdp, key, person, holders) for key in shown]
+    numbers = {key: number for number, key in enumerate(ledger.answers, start=1)}
+    items = [_history_item(session, mdp, key, person, holders) | {"number": numbers.get(key)} for key in shown]
     return {"items": items, "total": len(keys), "more": offset + limit < len(keys)}
 
 
@@ -295,8 +329,6 @@ def _history_item(
 
 
 def _unsigned(given: Demonstration) -> Demonstration:
-    from dataclasses import replace
-
     return replace(given, annotator=None)
 
 
@@ -315,6 +347,35 @@ def found_pictures(folder: Path | None, mdp: FiniteMDP) -> dict[int, Path]:
         if path.suffix.lower() in PICTURES and path.is_file() and mdp.state_names.knows(path.stem):
             found[mdp.state_names.index(path.stem)] = path
     return found
+
+
+def explanations(session: Session) -> dict[str, str]:
+    """Return what the numbers mean that a page shows before anything is known; those of a belief come with it."""
+    settings = session.settings
+    epsilon, sure = epsilon_words(settings.epsilon), percent(1.0 - settings.delta)
+    return {
+        "place": place_explanation(session.problem.mdp),
+        "places": "How many different situations there are in this world.",
+        "question": "The number that your answer will have, counted over all people. Steps are those of this run, and "
+        "the most that it may have.",
+        "why": "The score is what this answer was expected to tell the learner when the question was chosen, compared "
+        "with the place in the middle of all places." + "".join(UNITS.values()),
+        "answers": "How many answers count: those that were taken back are left out.",
+        "goal": f"What is wanted of this study: to lose less than {epsilon} (epsilon) by following the apprentice, "
+        f"compared with the best that can be done, with a chance of at least {sure} (one minus delta).",
+        "length": "The most steps that one answer may have. You can end it earlier.",
+        "history": "An answer: its number in the order of answering, what was done where, and who said so. "
+        + place_explanation(session.problem.mdp),
+    }
+
+
+def place_explanation(mdp: FiniteMDP) -> str:
+    """Return what the numbers in the name of a place mean."""
+    world = innermost(mdp)
+    if world.grid is not None:
+        first = int(world.grid.places.min())
+        return f"Rows are counted from the top, columns from the left; the first ones are number {min(first, 1)}."
+    return "The name of a place, as the problem gives it." if world.state_labels else "Places have numbers, from 0 on."
 
 
 def intro_words(session: Session) -> str:

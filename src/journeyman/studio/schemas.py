@@ -26,12 +26,12 @@ def _named(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(_plain)]
 Name = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_named)]
-QuestionId = Annotated[int, Field(ge=0, le=2**53)]
+QuestionId = Annotated[int, Field(strict=True, ge=0, le=2**53)]  # strict: true is no 1
 Action = Annotated[
-    Annotated[int, Field(ge=0, le=2**53)] | Annotated[str, Field(max_length=200), AfterValidator(_plain)],
+    Annotated[int, Field(strict=True, ge=0, le=2**53)] | Annotated[str, Field(max_length=200), AfterValidator(_plain)],
     Field(description="Number or label."),
 ]
-AnswerId = Annotated[int, Field(ge=0, le=2**53)] | Annotated[str, Field(pattern=r"^attached-[0-9]{1,9}$")]
+AnswerId = Annotated[int, Field(strict=True, ge=0, le=2**53)] | Annotated[str, Field(pattern=r"^attached-[0-9]{1,9}$")]
 Chance = float | None
 STUDY_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 
@@ -46,7 +46,7 @@ class NewWorld(Given):
     """A world of the package, with its truth drawn by a seed."""
 
     name: Annotated[str, Field(max_length=64), AfterValidator(_plain)]
-    seed: Annotated[int, Field(ge=0, le=2**31)] = 0
+    seed: Annotated[int, Field(strict=True, ge=0, le=2**31)] = 0
 
 
 class NewProblem(Given):
@@ -63,10 +63,12 @@ class NewStudy(Given):
     name: Annotated[str, Field(pattern=STUDY_NAME)]
     world: NewWorld | None = None
     problem: NewProblem | None = None
-    epsilon: Annotated[float, Field(gt=0, le=1e9)] | Annotated[str, Field(pattern=r"^[0-9.]{1,8}%?$")] = 0.1
-    delta: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    epsilon: Annotated[float, Field(strict=True, gt=0, le=1e9)] | Annotated[str, Field(pattern=r"^[0-9.]{1,8}%?$")] = (
+        0.1
+    )
+    delta: Annotated[float, Field(strict=True, gt=0, lt=1)] = 0.1
     answers: Literal["state", "trajectory"] = "state"
-    length: Annotated[int, Field(ge=1, le=1000)] | None = None
+    length: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None
 
 
 class AnswerGiven(Given):
@@ -76,12 +78,17 @@ class AnswerGiven(Given):
     action: Action | None = None
     steps: (
         Annotated[
-            list[tuple[Annotated[int, Field(ge=0, le=2**31)], Annotated[int, Field(ge=0, le=2**31)]]],
+            list[
+                tuple[
+                    Annotated[int, Field(strict=True, ge=0, le=2**31)],
+                    Annotated[int, Field(strict=True, ge=0, le=2**31)],
+                ]
+            ],
             Field(min_length=1, max_length=5000),
         ]
         | None
     ) = None
-    final_state: Annotated[int, Field(ge=0, le=2**31)] | None = None
+    final_state: Annotated[int, Field(strict=True, ge=0, le=2**31)] | None = None
     ended: Literal["truncated", "terminated"] | None = None
     comment: Annotated[str, Field(max_length=2000), AfterValidator(_plain)] | None = None
 
@@ -90,7 +97,7 @@ class StepGiven(Given):
     """A step of a run; number: how many steps there are before it."""
 
     question: QuestionId
-    number: Annotated[int, Field(ge=0, le=100_000)]
+    number: Annotated[int, Field(strict=True, ge=0, le=100_000)]
     action: Action
 
 
@@ -98,7 +105,7 @@ class StepUndone(Given):
     """The last step of a run, which is taken back."""
 
     question: QuestionId
-    number: Annotated[int, Field(ge=0, le=100_000)]
+    number: Annotated[int, Field(strict=True, ge=0, le=100_000)]
 
 
 class QuestionNamed(Given):
@@ -241,7 +248,7 @@ class ProblemDrawn(BaseModel):
 
 
 class StudyShown(BaseModel):
-    """A study, its settings and its problem."""
+    """A study, its settings and its problem; explain: what numbers mean that a page shows."""
 
     name: str
     file: str
@@ -258,6 +265,7 @@ class StudyShown(BaseModel):
     num_waiting: int
     annotators: list[str] | None
     intro: str
+    explain: dict[str, str]
     problem: ProblemDrawn
 
 
@@ -284,9 +292,14 @@ class StepDone(BaseModel):
 
 
 class Question(BaseModel):
-    """A question as somebody is asked it; based_on: answers that it was chosen after, None if nobody knows."""
+    """A question as somebody is asked it.
+
+    number: as the page counts, the answer that this is or will be, None for one that was taken back or skipped;
+    based_on: answers that it was chosen after, None if nobody knows.
+    """
 
     id: int
+    number: int | None
     kind: Literal["state", "trajectory"]
     state: int
     length: int | None
@@ -373,9 +386,10 @@ class ChoiceListed(BaseModel):
 
 
 class HistoryItem(BaseModel):
-    """A question with its answer, or data that were attached."""
+    """A question with its answer, or data that were attached; number: of the answer among those that count, from 1."""
 
     id: int | str
+    number: int | None
     question: int | None
     state: int | None
     place: str

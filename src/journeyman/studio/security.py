@@ -5,6 +5,7 @@ gives it away, and a name of its own that leads here (DNS rebinding) is not amon
 """
 
 import asyncio
+import base64
 import hashlib
 import hmac
 import json
@@ -225,17 +226,40 @@ def _with_cookie(send: Send, name: str, secret: str, *, is_secure: bool) -> Send
     return sending
 
 
+STYLE = (
+    ":root{color-scheme:light dark}body{font:1.05rem/1.5 system-ui,sans-serif;margin:12vh auto;max-width:34rem;"
+    "padding:0 1rem}h1{font-size:1.5rem}code{font-size:.95em}li{margin:.4rem 0}"
+)
+STYLE_MARK = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+KEY_STEPS = (
+    "Go to the terminal in which the command runs, or ask whoever started it.",
+    "Open the whole address that it printed; it ends in <code>token=</code> and some letters. A part of it is not "
+    "enough.",
+    "Is the address gone? Stop the command with Ctrl-C and start it again: it prints the same one. Nothing is lost.",
+)
+
+
+def refusal_page(status: int, message: str) -> bytes:
+    """Return what people read who open the page and are not let in."""
+    title, steps = "This page cannot be shown", ""
+    if status == 401:
+        title, steps = "This page needs its key", f"<ol>{''.join(f'<li>{step}</li>' for step in KEY_STEPS)}</ol>"
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>journeyman studio</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>'
+        f"<body><main><p>journeyman studio</p><h1>{title}</h1><p>{message.replace('`', '')}</p>{steps}</main></body>"
+        "</html>"
+    ).encode()
+
+
 async def _refuse(scope: Scope, send: Send, status: int, message: str, seconds: float | None = None) -> None:
     """Answer a request that is not let in; people who open the page read it as a page."""
     accepts = Headers(scope=scope).get("accept", "")
     headers = [(b"content-type", b"application/json")]
     if scope["path"] == "/" and "text/html" in accepts:
-        headers = [(b"content-type", b"text/html; charset=utf-8")]
-        words = message.replace("`", "")
-        body = (
-            '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>journeyman studio</title></head>'
-            f"<body><main><h1>journeyman studio</h1><p>{words}</p></main></body></html>"
-        ).encode()
+        policy = POLICY.replace("style-src 'self'", f"style-src 'sha256-{STYLE_MARK}'")
+        headers = [(b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", policy.encode())]
+        body = refusal_page(status, message)
     else:
         body = json.dumps(error_record(status, message)).encode()
     if seconds is not None:

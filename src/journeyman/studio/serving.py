@@ -1,12 +1,18 @@
 """Serving a studio: where, with which token, and until when."""
 
 import hashlib
+import html
 import ipaddress
 import logging
 import os
 import secrets
+import shutil
+import signal
 import socket
-from contextlib import suppress
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +23,7 @@ from journeyman.extras import require
 from journeyman.storage.files import try_lock
 
 PORT, NUM_PORTS = 8765, 20
+BROWSER_AFTER, DOORWAY_SECONDS = 0.5, 30.0  # seconds until a browser is opened, and for which it may read its way
 GRACE = 2  # seconds that requests under way get when the server stops
 
 
@@ -132,5 +139,50 @@ def serve(app: FastAPI, listening: socket.socket) -> None:
         app, access_log=False, log_level="warning", timeout_graceful_shutdown=GRACE, server_header=False,
         proxy_headers=False, lifespan="on", ws="none",
     )  # fmt: skip
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), _surviving(signal.SIGTERM):
         Server(config).run(sockets=[listening])
+
+
+@contextmanager
+def _surviving(number: signal.Signals) -> Iterator[None]:
+    """Let a signal end the server, but not this process: uvicorn sends it once more after it has stopped."""
+    before = signal.signal(number, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+class Doorway:
+    """A file that leads a browser to an address: only its own user can read it, and it is gone after a while.
+
+    What stands on the command line of the browser, which others may list, is the name of the file, not the token.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="journeyman-"))  # for its user alone
+        self.path = self._folder / "studio.html"
+        shown = html.escape(address)
+        text = (
+            f'<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+            f'<meta http-equiv="refresh" content="0; url={shown}"><title>journeyman studio</title>'
+            f'<a href="{shown}">Open the studio</a>'
+        )
+        with os.fdopen(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def close(self) -> None:
+        """Remove the file."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def open(self) -> None:
+        """Open it in a browser, in a thread: some browsers do not return until they are closed."""
+        import webbrowser
+
+        self._later(BROWSER_AFTER, lambda: webbrowser.open(self.path.as_uri()))
+        self._later(BROWSER_AFTER + DOORWAY_SECONDS, self.close)
+
+    def _later(self, seconds: float, do_fn: Callable[[], Any]) -> None:
+        timer = threading.Timer(seconds, do_fn)
+        timer.daemon = True
+        timer.start()

@@ -12,8 +12,9 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from concurrent.futures import Future
+from contextlib import closing
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -35,8 +36,10 @@ from journeyman.study.log import last_change
 T = TypeVar("T")
 log = logging.getLogger("journeyman.studio")
 MOST_AT_ONCE = 64  # operations in one transaction
+SHORT = 0.3  # seconds that opening a study may wait for another program
 IDLE = 1.0  # seconds without an answer, after which a snapshot is written, and others' changes are looked for
 BUSY = 30.0  # seconds after which that is done in any case
+AWAY = 300.0  # seconds without a page or a request after which a person has left
 BACK_AFTER = 3  # answers of a person after which a place that they skipped may be asked about again
 
 
@@ -96,6 +99,25 @@ def held(path: Path) -> IO[bytes]:
     )
 
 
+class Busy(StudyError):
+    """Another program holds the study file; it is worth asking again in a moment."""
+
+
+def check_free(path: Path) -> None:
+    """Refuse a study whose file another program holds just now, instead of waiting for it."""
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=SHORT)) as file:
+            file.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error) or "busy" in str(error):
+            raise Busy(busy_words(path.stem)) from None
+
+
+def busy_words(name: str) -> str:
+    """Return what people read while another program holds the file of a study."""
+    return f"another program is using the file of the study {name!r}. It is tried again by itself; nothing is lost."
+
+
 class Session:
     """A study that people answer. `do` is for operations, everything else only looks."""
 
@@ -103,6 +125,7 @@ class Session:
         self.has_worker = has_worker
         self._held = held(study.path)
         self.study, self.problem, self.name = study, study.problem, study.path.stem
+        self.created_at = study.overview().created_at
         self.desks = study.look(Desks.read)
         self.ledger: Ledger = study.ledger
         self.settings = study.settings
@@ -110,7 +133,7 @@ class Session:
         self.ready: Ready | None = None
         self.no_place_left = ""
         self.skipped: dict[str, dict[int, int]] = {}  # by person and place: answers after which it may come back
-        self.counts: Counter[str] = Counter(answer.annotator or NOBODY for answer in self.ledger.answers.values())
+        self.counts, self.answered = _counted(self.ledger)
         self.abandoned = self.ledger.abandoned_states
         self.unheld = self._unheld()
         self.belief: bytes | None = None
@@ -120,6 +143,8 @@ class Session:
         self.worker_state = {"state": "starting", "words": "The learner is starting."}
         self.failure = ""  # what the worker said when it gave up
         self.seen: dict[str, float] = {}
+        self.started_at = time.monotonic()
+        self.assigning: dict[str, Future[None]] = {}
         self._unkept: tuple[int, str, bytes] | None = None
         self._verdicts: dict[int, dict[str, str]] = {}
         self._queue: queue.SimpleQueue[tuple[Callable[[Draft], Any] | None, Future[Any]]] = queue.SimpleQueue()
@@ -230,12 +255,13 @@ class Session:
         self.ledger = ledger
         names = {event.name for event in new}
         if names - {"ask", "tell"}:
-            self.counts = Counter(answer.annotator or NOBODY for answer in ledger.answers.values())
+            self.counts, self.answered = _counted(ledger)
             self.abandoned = ledger.abandoned_states
         else:
             for event in new:
                 if event.name == "tell":
                     self.counts[event.payload["demonstration"].get("annotator") or NOBODY] += 1
+                    self.answered[ledger.queries[event.payload["query"]].state] += 1
         if "set" in names:
             self.settings = self.study.settings
         if events is None or (self.unheld and ledger.statuses != before.statuses):
@@ -298,14 +324,19 @@ class Session:
             if query not in held and draft.ledger.statuses[query] == "waiting":
                 draft.put(person, (query,))
                 return
-        ready = self.ready
-        if ready is None:
-            return
         count = self.counts[person]
         skipped = {state for state, back in self.skipped.get(person, {}).items() if back > count}
         abandoned = self.abandoned
         if any(event.name == "abandon" for event in draft.events):
             abandoned = draft.ledger.abandoned_states
+        left = self._left_behind(draft, person, abandoned | skipped)
+        if left is not None:
+            draft.take_off(*left)
+            draft.put(person, (left[1],))
+            return
+        ready = self.ready
+        if ready is None:
+            return
         taken = ready.take(abandoned | skipped, self.settings.length) or ready.take(abandoned, self.settings.length)
         if taken is None:
             return
@@ -317,16 +348,37 @@ class Session:
         draft.do(ask_event(draft.ledger, self.settings, chosen, ready.seconds))
         draft.put(person, (draft.ledger.queries[-1].id,))
 
+    def _left_behind(self, draft: Draft, person: str, avoided: Set[int]) -> tuple[str, int] | None:
+        """Return a question that waits on the desk of somebody who has left, and whose desk that is."""
+        for name in draft.desks.queries:
+            if name != person and self.has_left(name):
+                for query in draft.on_desk(name):
+                    if draft.ledger.statuses[query] == "waiting" and draft.find(query).state not in avoided:
+                        return name, query
+        return None
+
+    def has_left(self, person: str) -> bool:
+        """Whether a person has no page open, and has asked for nothing in the last minutes."""
+        silent = time.monotonic() - self.seen.get(person, self.started_at)
+        return silent > AWAY and person not in self.hub.people.values()
+
+    def ask_for_question(self, person: str) -> "Future[None]":
+        """Have a question put on the desk of a person; one order at a time, however often it is asked for."""
+        waiting = self.assigning.get(person)
+        if waiting is None or waiting.done():
+            waiting = self.assigning[person] = self.do(lambda draft: self.assign(draft, person))
+        return waiting
+
     def remember_skip(self, person: str, query: Query) -> None:
         """Note that a person skipped a place, so that it does not come back at once."""
         self.skipped.setdefault(person, {})[query.state] = self.counts[person] + BACK_AFTER
 
     def note(self, person: str) -> None:
         """Note that a person is there."""
-        is_new = person not in self.seen
+        is_new = person not in self.seen or self.has_left(person)
         self.seen[person] = time.monotonic()
         if is_new:
-            self.link.tell("people", len(self.seen))
+            self.link.tell("people", sum(not self.has_left(name) for name in self.seen))
 
     def current(self, person: str) -> Query | None:
         """Return the question on top of the desk of a person."""
@@ -420,6 +472,13 @@ class Session:
             "epsilon_words": epsilon_words(self.settings.epsilon),
             "delta": self.settings.delta,
         }
+
+
+def _counted(ledger: Ledger) -> tuple[Counter[str], Counter[int]]:
+    """Return how many answers there are of each person, and at each place."""
+    answers = ledger.answers.values()
+    people = Counter(answer.annotator or NOBODY for answer in answers)
+    return people, Counter(answer.start_state for answer in answers)
 
 
 def _set(result: "Future[Any]", value: Any, error: BaseException | None) -> None:

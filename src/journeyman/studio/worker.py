@@ -32,8 +32,9 @@ from journeyman.learner.asking import choose
 from journeyman.learner.records import BELIEF_EVENTS
 from journeyman.learner.stopping import knowledge_of
 from journeyman.report.posterior.knowledge import action_certainty, expert_knowledge
-from journeyman.report.scores import scaled_scores, score_label
+from journeyman.report.scores import without_rounding
 from journeyman.report.world.summary import without_nonfinite
+from journeyman.studio.doubts import UNITS, model_record
 from journeyman.study import Study, store
 from journeyman.threads import Ahead
 from journeyman.wording import counted, percent
@@ -333,22 +334,16 @@ def belief_record(learner: ActiveLearner) -> dict[str, Any]:
     try:
         found = learner.scores()
         warnings += found.warnings
-        values = scaled_scores(found)
+        values = np.where(np.isfinite(found.values), without_rounding(found), np.nan)  # in the unit of questions
         if is_mapped and np.isfinite(values).any():
             best = int(np.nanargmax(values))
             scores = {
-                "values": values.tolist(), "best": best, "unit": found.unit, "label": score_label(found),
+                "values": values.tolist(), "best": best, "unit": found.unit,
+                "label": f"score in {found.unit}" if found.unit else "score",
                 "words": "How much one answer about each place would help now, as the learner sees it.",
             }  # fmt: skip
     except InputError as error:
         warnings.append(str(error))
-    criticism = learner.criticism(is_full=False)
-    status = "unknown" if criticism.num_answers == 0 else "doubtful" if criticism.is_doubtful else "fits"
-    headline = {
-        "unknown": "There are no answers yet: nothing speaks for the model or against it.",
-        "fits": "Nothing speaks against the model.",
-        "doubtful": "The model is doubtful: the answers do not fit what it assumes.",
-    }[status]
     sure = None if last.failure_chance is None else 1.0 - last.failure_chance
     wanted = 1.0 - settings.delta
     words = epsilon_words(settings.epsilon)
@@ -375,14 +370,7 @@ def belief_record(learner: ActiveLearner) -> dict[str, Any]:
         "progress_words": ""
         if sure is None
         else f"{percent(sure)} sure of losing less than {words}, wanted {percent(wanted)}",
-        "model": {
-            "status": status,
-            "headline": headline,
-            "sentences": [criticism.sentence[0].upper() + criticism.sentence[1:], *_sentences(criticism.reasons)]
-            if status != "unknown"
-            else [],
-            "advice": list(criticism.advice),
-        },
+        "model": model_record(learner.criticism(is_full=False), mdp),
         "warnings": list(dict.fromkeys(_sentences(warnings))),
         "expert": [
             {"name": one.name, "mean": one.mean, "sd": one.std, "interval": list(one.interval)}
@@ -435,23 +423,43 @@ def explanations(learner: ActiveLearner) -> dict[str, str]:
     """Return what each number of the page means, in words."""
     settings = learner.settings
     epsilon, delta = epsilon_words(settings.epsilon), percent(settings.delta)
+    unit = learner.scores().unit if has_scores(learner) else ""
     return {
-        "scores": "Higher: one answer about this place would tell the learner more. Questions are chosen by this.",
+        "scores": "How much one answer about this place would tell the learner; higher is more. Questions are chosen "
+        f"by this.{UNITS.get(unit, '')}",
         "reward": "The learner's best guess of what being there is worth to you. It was never told: it follows from "
-        "what you do.",
+        "what you do. After ± stands how far off the guess may well be (its standard deviation).",
         "uncertainty": "The standard deviation of that guess: how far off it may well be.",
         "policy": "What the apprentice would do there now. The percentage is the chance that no other action is "
-        "better, given your answers.",
+        "better, given the answers.",
         "chance": f"The chance that following the apprentice loses {epsilon} or more, compared with the best that can "
         f"be done, as the learner sees it. Once it is at most {delta}, a certificate is tried, which looks more "
         "carefully.",
+        "sure": f"One minus the chance of losing {epsilon} or more by following the apprentice, as the learner sees "
+        f"it. Once it is at least {percent(1.0 - settings.delta)}, a certificate is tried, which looks more carefully.",
+        "goal": f"What was wanted when the study was made: to lose less than {epsilon} (epsilon), with a chance of at "
+        f"least {percent(1.0 - settings.delta)} (one minus delta).",
+        "chart": "Along the bottom: how many answers there were. Upwards: the chance, after so many of them, that "
+        f"following the apprentice loses {epsilon} or more. The dashed line is the {delta} that it has to come below.",
         "regret": "What following the apprentice is expected to lose, compared with the best that can be done.",
-        "model": "Whether your answers look like those of somebody who mostly does what is best for them, as the "
-        "learner assumes.",
+        "model": "Whether the answers look like those of somebody who mostly does what is best for them, as the "
+        "learner assumes. Numbers say how much better other explanations fit, and how often something was answered.",
+        "expert": "What the answers tell about how they are given: the best guess, and the range that it lies in with "
+        "a chance of 95 %.",
+        "warnings": "Something that makes the numbers on this page less sure, as the learner reports it.",
         "based_on": "Answers that are taken in already. The rest are kept, and follow in a moment.",
         "certificate": f"A statement that the apprentice loses less than {epsilon}, with a chance of at least "
         f"{percent(1.0 - settings.delta)}, and what that rests on.",
     }
+
+
+def has_scores(learner: ActiveLearner) -> bool:
+    """Whether any place can be asked about."""
+    try:
+        learner.scores()
+    except InputError:
+        return False
+    return True
 
 
 def certificate_record(certificate: Certificate, after: int, is_confirmed: bool) -> dict[str, Any]:

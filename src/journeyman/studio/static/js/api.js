@@ -31,12 +31,27 @@ async function request(method, path, query = {}, body = undefined, patience = PA
     });
     text = await response.text();
   } catch (error) {
-    throw new Lost("The server does not answer.", { cause: error });
+    throw new Lost("The server does not answer. Trying again …", { cause: error });
   }
   const found = parsed(text);
   if (response.ok) return found;
   if ([502, 503, 504, 429].includes(response.status)) throw new Lost(found?.error?.message ?? "The server is busy.");
   throw new Refusal(response.status, found?.error);
+}
+
+/** Return a file that the server makes, however long it takes: one that is not there yet is asked for again. */
+export async function download(link, usualName) {
+  for (;;) {
+    const response = await fetch(link, { credentials: "same-origin", cache: "no-store" }).catch(() => null);
+    if (!response) throw new Lost("The server does not answer. Try again.");
+    if (response.ok) {
+      const [, name = usualName] = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "") ?? [];
+      return { content: await response.blob(), name };
+    }
+    const wait = Number(response.headers.get("retry-after"));
+    if (!wait || wait > 10) throw new Refusal(response.status, parsed(await response.text())?.error);
+    await new Promise((resolve) => setTimeout(resolve, 1000 * wait));
+  }
 }
 
 function parsed(text) {

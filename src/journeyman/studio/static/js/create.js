@@ -2,12 +2,20 @@
 
 import { write } from "./api.js";
 import { h, refill, say } from "./dom.js";
+import { explain } from "./explain.js";
 
 const KINDS = { map: "a map of text", graph: "a graph (CSV: from, to)", toml: "a problem file (TOML)" };
 const EXAMPLES = {
   map: "#########\n#S..#..G#\n#.#...#.#\n#...#...#\n#########",
   graph: "from,to\nhome,street\nstreet,park\nstreet,shop\npark,shop",
   toml: "",
+};
+const HINTS = {
+  world: "What this world is, in a line. Numbers in it are sizes.",
+  files: "The most that a problem made on this page may have. Larger ones are made on the command line.",
+  epsilon:
+    "What the apprentice may lose, compared with the best that can be done. As a percentage: of what the best gains " +
+    "over doing anything at random.",
 };
 const FIRST = "jail"; // the world to begin with
 const CREATING = 120000; // milliseconds: the first question is chosen meanwhile
@@ -53,7 +61,7 @@ export function createForm({ worlds, limits }, openFn, isOpen) {
       { class: "field" },
       h("label", { for: fields[name].id }, label),
       fields[name],
-      hint && h("small", {}, hint),
+      hint && explain(h("small", {}, hint), HINTS[name] ?? "", [fields[name]]),
     );
   const ofWorld = h(
     "div",
@@ -159,12 +167,13 @@ async function readFiles(files, maxBytes) {
       `These files have ${size} bytes; at most ${maxBytes} can be taken here. Use the command line: journeyman studio.`,
     );
   const texts = await Promise.all(all.map((file) => file.text()));
+  const ends = (file, ending) => file.name.toLowerCase().endsWith(ending);
   const first = Math.max(
     0,
-    all.findIndex((file) => file.name.endsWith(".toml")),
+    all.findIndex((file) => ends(file, ".toml")),
   );
   const main = all[first];
-  const kind = main.name.endsWith(".toml") ? "toml" : main.name.endsWith(".csv") ? "graph" : "map";
+  const kind = ends(main, ".toml") ? "toml" : ends(main, ".csv") ? "graph" : "map";
   const tables = Object.fromEntries(all.map((file, i) => [file.name, texts[i]]).filter((_, i) => i !== first));
   return {
     kind,

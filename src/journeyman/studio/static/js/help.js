@@ -2,6 +2,7 @@
 
 import { areKeysOn, turnKeys } from "./answer/keys.js";
 import { h } from "./dom.js";
+import { explain } from "./explain.js";
 
 const KEYS = [
   ["↑ ↓ ← →", "move, on maps; so do W A S D"],
@@ -25,7 +26,7 @@ export function helpDialog(study) {
     "dialog",
     { "aria-labelledby": "help-title" },
     h("h2", { id: "help-title" }, "What to do here"),
-    h("p", {}, study.intro ?? ""),
+    explain(h("p", {}, study.intro ?? ""), study.explain.places),
     h(
       "p",
       {},

@@ -9,6 +9,7 @@ import { startWork } from "./work.js";
 
 const main = document.getElementById("main");
 const place = readAddress();
+const AGAIN = 1000; // milliseconds until a server that did not answer is asked again
 let work = null;
 
 async function show() {
@@ -48,18 +49,20 @@ function open(name) {
 const startedKey = (name) => `journeyman-started:${name}:${place.annotator ?? ""}`;
 const wasStarted = (name) => sessionStorage.getItem(startedKey(name)) === "yes";
 
-/** Ask the server until it answers; undefined, and words on the page, if it refuses. */
+/** Ask the server until it answers, and say why it does not; undefined, and words on the page, if it refuses. */
 async function patiently(ask) {
+  const notice = document.getElementById("connection");
   for (;;) {
     try {
-      return await ask();
+      const found = await ask();
+      say(notice, "");
+      return found;
     } catch (error) {
       if (error instanceof Refusal) return void refuse(error);
       if (!(error instanceof Lost)) throw error;
-      say(document.getElementById("connection"), "The server does not answer. Trying again …");
-      await after(1000);
-    } finally {
-      say(document.getElementById("connection"), "");
+      say(notice, error.message);
+      await after(AGAIN);
+      continue;
     }
   }
 }

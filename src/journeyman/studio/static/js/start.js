@@ -3,8 +3,10 @@
 import { StudyApi } from "./api.js";
 import { createForm } from "./create.js";
 import { after, h, refill, say } from "./dom.js";
+import { explain } from "./explain.js";
 import { counted } from "./words.js";
 
+const STUDY = "A study, how many different situations its world has, and how many answers count so far.";
 const AGAIN = 2000; // milliseconds until it is asked again how far it is
 
 /** `begin(study, annotator)` goes to the questions, `open(study)` to the first page of another study. */
@@ -36,12 +38,14 @@ export function showStart(main, { overview, study, annotator, begin, open }) {
             "ul",
             { class: "studies" },
             others.map(({ name, num_answers: count, num_states: states }) =>
-              h(
-                "li",
-                {},
-                h("button", { type: "button", onclick: () => open(name) }, name),
-                typeof states === "number" &&
-                  h("span", { class: "hint" }, `${counted(states, "place")}, ${counted(count, "answer")}`),
+              explain(
+                h(
+                  "li",
+                  {},
+                  h("button", { type: "button", onclick: () => open(name) }, name),
+                  typeof count === "number" && h("span", { class: "hint" }, sizeWords(states, count)),
+                ),
+                STUDY,
               ),
             ),
           ),
@@ -53,11 +57,15 @@ export function showStart(main, { overview, study, annotator, begin, open }) {
   main.querySelector("h1")?.focus();
 }
 
+function sizeWords(states, count) {
+  return [states && counted(states, "place"), counted(count, "answer")].filter(Boolean).join(", ");
+}
+
 function welcome(study, annotator, begin) {
-  const far = h(
-    "p",
-    { class: "lead", role: "status" },
-    study.num_answers === 0 ? "No answers yet." : `${counted(study.num_answers, "answer")} so far.`,
+  const words = study.num_answers === 0 ? "No answers yet." : `${counted(study.num_answers, "answer")} so far.`;
+  const far = explain(
+    h("p", { class: "lead", role: "status" }, words),
+    `${study.explain.answers} ${study.explain.goal}`,
   );
   const bar = h(
     "div",
@@ -78,8 +86,8 @@ function welcome(study, annotator, begin) {
     { class: "card hero" },
     h("p", { class: "eyebrow" }, "Study"),
     h("h1", {}, study.name),
-    h("p", { class: "question" }, questionWords(study)),
-    h("p", {}, study.intro ?? ""),
+    explain(h("p", { class: "question" }, questionWords(study)), study.length === null ? "" : study.explain.length),
+    explain(h("p", {}, study.intro ?? ""), study.explain.places),
     far,
     bar,
     h("div", { class: "go" }, who.element, go),

@@ -23,9 +23,9 @@ export function plain(value) {
   return String(Number(value.toFixed(size < 0.1 ? 3 : digits))).replace("-", "−");
 }
 
-/** "−78.8 ± 3.1": a mean with as many digits as its standard deviation says something about. */
+/** "−78.8 ± 3.1": a mean with as many digits as its standard deviation says something about; "+100, known". */
 export function within(mean, sd) {
-  if (!(sd > 0)) return `${signed(mean)} ± ${plain(sd)}`;
+  if (!(sd > 1e-9 * Math.max(1, Math.abs(mean)))) return `${signed(mean)}, known`;
   const digits = Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(sd))));
   return `${signed(Number(mean.toFixed(digits)))} ± ${plain(sd)}`;
 }

@@ -6,6 +6,7 @@ import { Session } from "./answer/session.js";
 import { Refusal } from "./api.js";
 import { h, refill, say } from "./dom.js";
 import { worldOf } from "./drawing/world.js";
+import { explain } from "./explain.js";
 import { helpDialog } from "./help.js";
 import { listen } from "./live.js";
 import { Outbox } from "./outbox.js";
@@ -90,7 +91,7 @@ export function startWork(main, { study, api }) {
     strip.hidden = isFinishShown || !certificate?.is_enough;
   });
   store.on(["isOnline", "isLost"], ({ isOnline, isLost }) => showConnection(store, isOnline, isLost));
-  store.on(["people"], ({ people }) => showPeople(people, api.annotator));
+  store.on(["people"], ({ people }) => showPeople(people, api.annotator, study.explain.answers));
 
   const fetching = { belief: null, certificate: null };
   /** Fetch the belief or the certificate: one request at a time, and once more if news came meanwhile. */
@@ -213,14 +214,17 @@ function showConnection(store, isOnline, isLost) {
   );
 }
 
-function showPeople(people, own) {
+function showPeople(people, own, explanation = "") {
   const others = people.filter((person) => person.is_here || person.name === own);
   const chip = ({ name, num_answers: count }) =>
-    h(
-      "li",
-      { class: name === own ? "own" : "" },
-      h("span", { class: "who" }, name ?? "you"),
-      h("span", { class: "hint" }, counted(count, "answer")),
+    explain(
+      h(
+        "li",
+        { class: name === own ? "own" : "" },
+        h("span", { class: "who" }, name ?? "you"),
+        h("span", { class: "hint" }, counted(count, "answer")),
+      ),
+      explanation,
     );
   refill(document.getElementById("people"), others.length > 1 || own ? others.map(chip) : []);
 }

@@ -2,6 +2,7 @@
 
 import { h, refill, say } from "../dom.js";
 import { makeStage } from "../drawing/stage.js";
+import { explain, explainAgain, explained } from "../explain.js";
 import { counted } from "../words.js";
 import { shownKeys } from "./keys.js";
 import { Legend } from "./legend.js";
@@ -16,8 +17,9 @@ const WAITING = {
 export class Ask {
   constructor(session, store) {
     Object.assign(this, { session, store });
-    this.count = h("p", { class: "eyebrow" });
-    this.title = h("h2", { id: "question", tabindex: "-1" });
+    this.numbered = explained("", "");
+    this.count = h("p", { class: "eyebrow" }, this.numbered);
+    this.title = h("h2", { id: "question", tabindex: "0" });
     this.again = h("p", { class: "again" });
     this.why = h(
       "details",
@@ -49,13 +51,17 @@ export class Ask {
       this.hint,
       this.why,
     );
+    const { explain: words } = store.get("study");
+    for (const part of [this.title, this.said]) explain(part, words.place);
+    explain(this.again, words.history);
+    explain(this.why.lastChild, words.why);
     store.on(["world"], ({ world }) => world && this.setWorld(world));
     store.on(["question", "phase", "message"], (values) => this.show(values));
     store.on(["said"], ({ said }) => this.showSaid(said));
   }
 
   setWorld(world) {
-    this.stage = makeStage(world, (action) => this.session.choose(action));
+    this.stage = makeStage(world, (action) => this.session.choose(action), this.store.get("study").explain);
     this.legend = new Legend(world);
     refill(this.stageHolder, this.stage.element, this.legend.element);
   }
@@ -85,7 +91,10 @@ export class Ask {
   makeComment() {
     this.field = h("textarea", { id: "comment", rows: "2", maxlength: "2000" });
     this.field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.keepComment();
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        this.keepComment();
+      }
       if (event.key === "Escape") this.toggleComment(false);
     });
     return h(
@@ -93,7 +102,16 @@ export class Ask {
       { class: "comment", hidden: true },
       h("label", { for: "comment" }, "Comment on this question"),
       this.field,
-      h("button", { type: "button", onclick: () => this.keepComment() }, "Keep comment"),
+      h(
+        "p",
+        { class: "hint" },
+        h("button", { type: "button", onclick: () => this.keepComment() }, "Keep comment"),
+        " or ",
+        h("kbd", {}, "Ctrl"),
+        " ",
+        h("kbd", {}, "Enter"),
+        ". It is also kept when you answer.",
+      ),
     );
   }
 
@@ -105,7 +123,8 @@ export class Ask {
   }
 
   keepComment() {
-    this.session.comment(this.field.value.trim());
+    this.keptComment = this.field.value.trim();
+    this.session.comment(this.keptComment);
     this.toggleComment(false);
   }
 
@@ -125,7 +144,11 @@ export class Ask {
     if (!world) return;
     if (question.id !== this.shownId) this.newQuestion(question);
     const { kind, steps = [], length, correcting } = question;
-    say(this.count, correcting ? `Correcting the answer to question ${question.id}` : countWords(question));
+    explainAgain(
+      this.numbered,
+      correcting ? correctingWords(question) : countWords(question),
+      this.store.get("study").explain.question,
+    );
     say(
       this.title,
       correcting ? `${sentence(question.place)}: what would you do instead of “${correcting.answer}”?` : question.text,
@@ -151,17 +174,20 @@ export class Ask {
         ? "Undo step"
         : "Undo";
     this.skipButton.hidden = this.cannotButton.hidden = Boolean(correcting);
-    say(this.hint, hintFor(world, question.actions));
+    const hint = hintFor(world, question.actions);
+    if (String(hint.map((part) => part.textContent ?? part)) !== this.hint.dataset.said) refill(this.hint, hint);
+    this.hint.dataset.said = String(hint.map((part) => part.textContent ?? part));
     this.element.style.setProperty("--progress", length ? `${(100 * steps.length) / length}%` : "0%");
     this.legend.show(question.here);
   }
 
-  /** Make ready for another question; a comment that was typed but not kept is kept with the one before. */
+  /** Make ready for another question; a comment that was typed, box open or closed, is kept with the one before. */
   newQuestion(question) {
     const typed = this.field.value.trim();
-    if (!this.commenting.hidden && typed) this.session.comment(typed, this.shownId);
+    if (this.shownId !== undefined && typed !== this.keptComment) this.session.comment(typed, this.shownId);
     this.shownId = question.id;
-    this.field.value = question.comment ?? "";
+    this.keptComment = question.comment ?? "";
+    this.field.value = this.keptComment;
     if (!this.commenting.hidden) this.toggleComment(false);
     if (document.activeElement === document.body) this.title.focus({ preventScroll: true });
   }
@@ -172,8 +198,11 @@ export class Ask {
   }
 }
 
-function countWords({ kind, steps = [], length, is_over: isOver, num_answers: count }) {
-  const question = `Question ${count + 1}`;
+const correctingWords = ({ number }) =>
+  number ? `Correcting answer ${number}` : "Correcting an answer that was taken back";
+
+function countWords({ kind, steps = [], length, is_over: isOver, number, num_answers: count }) {
+  const question = `Question ${number ?? count + 1}`;
   if (kind !== "trajectory") return question;
   return isOver ? `${question} · the run is over` : `${question} · step ${steps.length + 1} of at most ${length}`;
 }
@@ -183,17 +212,13 @@ function hintFor(world, actions) {
   const letters = actions.some((one) => one.keys.includes("w") || one.keys.includes("a"));
   const stay = actions.find((one) => one.keys.includes(" "));
   const words = [];
-  if (arrows) words.push(`Arrow keys${letters ? " or WASD" : ""} move`);
+  if (arrows) words.push(`arrow keys${letters ? " or WASD" : ""} move`);
   if (stay) words.push(`space means ${stay.label}`);
   if (world.kind !== "list") words.push("or click on a place next to you");
-  if (!arrows && actions.length)
-    words.push(
-      `keys ${actions
-        .map((one) => shownKeys(one.keys)[0])
-        .filter(Boolean)
-        .join(", ")}`,
-    );
-  return `${sentence(words.join(", "))}.`;
+  const keys = arrows ? [] : actions.map((one) => shownKeys(one.keys)[0]).filter(Boolean);
+  const text = sentence(words.join(", "));
+  if (!keys.length) return [`${text}.`];
+  return [text ? `${text}, keys ` : "Keys ", keys.map((key, i) => [i ? " " : "", h("kbd", {}, key)]), "."].flat(3);
 }
 
 const pictureWords = (world) =>

@@ -1,6 +1,9 @@
 /** What the colours of a drawing mean, in words: only what occurs. */
 
 import { h } from "../dom.js";
+import { explain } from "../explain.js";
+
+const REMEMBERED = "What counts here besides the place: what happened before.";
 
 export class Legend {
   constructor(world) {
@@ -18,5 +21,6 @@ export class Legend {
     const { remembered } = this.world.states[state];
     this.remembered.hidden = !remembered;
     this.remembered.textContent = remembered;
+    explain(this.remembered, REMEMBERED);
   }
 }

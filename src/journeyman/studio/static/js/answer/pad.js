@@ -1,6 +1,7 @@
 /** Buttons for the actions: a cross of arrows where they are moves, else a row. For fingers, and for Tab. */
 
 import { h } from "../dom.js";
+import { explain } from "../explain.js";
 import { directionOf, shownKeys } from "./keys.js";
 
 const GLYPHS = { "0,-1": ["up", "↑"], "0,1": ["down", "↓"], "-1,0": ["left", "←"], "1,0": ["right", "→"] };
@@ -45,8 +46,7 @@ export class Pad {
           words && words !== label && h("small", {}, words),
         ];
     button.replaceChildren(...parts.filter(Boolean));
-    button.title = words ? `${label}: ${words}` : label;
-    return button;
+    return explain(button, `${label}${words && words !== label ? `: ${words}` : ""}${key ? ` (key ${key})` : ""}`);
   }
 
   drop(action, button) {

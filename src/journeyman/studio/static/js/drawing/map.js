@@ -12,7 +12,7 @@ import { partAround } from "./world.js";
 const STRONG = 0.68; // share from which on the other ink can be read better, on light and dark pages
 
 export class ValueMap {
-  /** `pointFn(place)` is called when somebody looks at a place, with null when they stop. */
+  /** `pointFn(place)` is called when somebody looks at a place. */
   constructor(world, { ramp, label, pointFn }) {
     Object.assign(this, { world, label });
     this.element = h("div", { class: `map ${ramp}` });
@@ -20,7 +20,6 @@ export class ValueMap {
       const place = event.target.dataset?.place;
       if (place !== undefined) pointFn(Number(place));
     });
-    this.element.addEventListener("pointerleave", () => pointFn(null));
   }
 
   /** Show a share per place (null: not known) and, where given, { dx, dy } or { text } per place. */

@@ -7,6 +7,7 @@
 
 import { after, h, isStill, s } from "../dom.js";
 import { directionOf, shownKeys } from "../answer/keys.js";
+import { explain } from "../explain.js";
 import { arrow, centre, makeBoard, reach, round, shortened } from "./board.js";
 import { isInside, partAround } from "./world.js";
 
@@ -14,20 +15,27 @@ const GLIDE = 170; // milliseconds of one move, as in the style sheet
 const MAX_NAMED = 13; // cells in a row that have room for the names of their kinds
 const MAX_INSIDE = 2; // letters of a name that fit into a node
 
-/** Return the stage of a world; `chooseFn(action)` is called when somebody clicks on a place. */
-export function makeStage(world, chooseFn) {
-  return world.kind === "list" ? new Card(world) : new Stage(world, chooseFn);
+/** Return the stage of a world; `chooseFn(action)` is called on a click on a place, `words` explain numbers. */
+export function makeStage(world, chooseFn, words) {
+  return world.kind === "list" ? new Card(world, words) : new Stage(world, chooseFn, words);
 }
 
 class Stage {
-  constructor(world, chooseFn) {
-    Object.assign(this, { world, options: [], board: null, place: null });
+  constructor(world, chooseFn, words) {
+    Object.assign(this, { world, words, options: [], board: null, place: null });
     this.element = h("div", { class: "stage" });
     this.element.addEventListener("click", (event) => {
       const place = event.target.closest?.("[data-place]")?.dataset.place;
-      const option = this.options.find((one) => place !== undefined && one.place === Number(place));
+      const option = place === undefined ? null : this.optionAt(Number(place));
       if (option) chooseFn(option.action);
     });
+  }
+
+  /** Return what a click on a place means: going there; on one's own, staying, unless several actions may be meant. */
+  optionAt(place) {
+    const found = this.options.filter((one) => one.place === place);
+    if (place !== this.place || found.length === 1) return found[0] ?? null;
+    return found.find((one) => one.keys.includes(" ")) ?? null;
   }
 
   /** Draw a situation; the board itself is kept as long as the place lies well inside of it. */
@@ -39,7 +47,7 @@ class Stage {
     for (const [place, shape] of this.board.shapes) {
       shape.classList.toggle(
         "reachable",
-        this.options.some((option) => option.place === place),
+        Boolean(this.optionAt(place)),
       );
       shape.classList.toggle("here", place === this.place);
     }
@@ -70,7 +78,7 @@ class Stage {
     const note = `Shown: ${part.places.length} of ${this.world.places.length} places, around the question.`;
     this.element.replaceChildren(
       h("div", { class: "frame", vars: shape }, this.board.svg),
-      part.isWhole ? "" : h("p", { class: "hint" }, note),
+      part.isWhole ? "" : explain(h("p", { class: "hint" }, note), this.words.places),
     );
   }
 
@@ -179,8 +187,8 @@ class Stage {
 
 /** A problem that cannot be drawn: the label of the situation, and its picture if there is one. */
 class Card {
-  constructor(world) {
-    this.world = world;
+  constructor(world, words) {
+    Object.assign(this, { world, words });
     this.element = h("div", { class: "stage card-stage" });
   }
 
@@ -189,8 +197,10 @@ class Card {
     const passed = trail.map((step) => this.world.states[step.state].name);
     this.element.replaceChildren(
       ...(picture ? [h("img", { class: "picture", src: picture, alt: label })] : []),
-      h("p", { class: "situation" }, words || name),
-      ...(passed.length ? [h("p", { class: "hint" }, `You came by ${passed.join(" → ")}.`)] : []),
+      explain(h("p", { class: "situation" }, words || name), this.words.place),
+      ...(passed.length
+        ? [explain(h("p", { class: "hint" }, `You came by ${passed.join(" → ")}.`), this.words.place)]
+        : []),
     );
   }
 

@@ -1,12 +1,13 @@
 /** The chance of too much regret after each answer, with the line below which it has to stay. */
 
 import { h, s } from "../dom.js";
+import { explain } from "../explain.js";
 import { percent } from "../words.js";
 
-const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [520, 190, 54, 12, 14, 30];
+const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [520, 206, 54, 12, 32, 30];
 
 /** Return a chart of `course` ({ count, chance }) with the line at `delta`; `pointFn(point)` says what is looked at. */
-export function drawChart(course, delta, pointFn) {
+export function drawChart(course, delta, explanation, pointFn) {
   const points = standing(course);
   const last = Math.max(8, points.at(-1)?.count ?? 0);
   const x = (count) => LEFT + ((WIDTH - LEFT - RIGHT) * count) / last;
@@ -24,8 +25,7 @@ export function drawChart(course, delta, pointFn) {
     cx: x(known.at(-1)?.count ?? 0),
     cy: y(known.at(-1)?.chance ?? 1),
   });
-  const isRoomAtRight = (known.at(-1)?.count ?? 0) < 0.55 * last;
-  const beside = isRoomAtRight ? { x: WIDTH - RIGHT - 4, "text-anchor": "end" } : { x: LEFT + 6 };
+  const [wanted, sample] = [`wanted: at most ${percent(delta)}`, { x1: LEFT, x2: LEFT + 28, y1: 11, y2: 11 }];
   const svg = s(
     "svg",
     { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": summary(known, delta) },
@@ -40,7 +40,8 @@ export function drawChart(course, delta, pointFn) {
     area && s("path", { class: "chart-area", d: area }),
     s("path", { class: "chart-line", d: path || "M 0 0" }),
     s("line", { class: "chart-delta", x1: LEFT, x2: WIDTH - RIGHT, y1: y(delta), y2: y(delta) }),
-    s("text", { class: "chart-text strong", ...beside, y: y(delta) - 7 }, `wanted: at most ${percent(delta)}`),
+    s("line", { class: "chart-delta", ...sample }),
+    s("text", { class: "chart-text strong", x: LEFT + 36, y: 16 }, wanted),
     known.length > 0 && dot,
   );
   let at = known.length - 1;
@@ -56,20 +57,21 @@ export function drawChart(course, delta, pointFn) {
     const off = known.map((point) => Math.abs(x(point.count) - ((event.clientX - box.left) / box.width) * WIDTH));
     look(off.indexOf(Math.min(...off)));
   });
-  svg.addEventListener("pointerleave", () => pointFn(null));
   const label = "Course of the chance. Left and right arrow keys read it answer by answer.";
-  const figure = h(
-    "figure",
-    { class: "chart-figure", tabindex: "0", role: "group", "aria-label": label, "data-own-keys": true },
-    svg,
-    table(known),
+  const figure = explain(
+    h(
+      "figure",
+      { class: "chart-figure", tabindex: "0", role: "group", "aria-label": label, "data-own-keys": true },
+      svg,
+      table(known),
+    ),
+    explanation,
   );
   figure.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     event.preventDefault();
     look(at + (event.key === "ArrowRight" ? 1 : -1));
   });
-  figure.addEventListener("blur", () => pointFn(null));
   return figure;
 }
 

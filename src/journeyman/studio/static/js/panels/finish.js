@@ -1,7 +1,8 @@
 /** The end: what may be claimed, under which assumptions, and what there is to take away. */
 
+import { download } from "../api.js";
 import { h, refill, say } from "../dom.js";
-import { explainAgain, explained } from "../explain.js";
+import { explain, explainAgain, explained } from "../explain.js";
 import { percent } from "../words.js";
 
 const DOWNLOADS = [
@@ -10,6 +11,35 @@ const DOWNLOADS = [
   ["demonstrations.csv", "Demonstrations", "All answers that count, as a table."],
   ["certificate.txt", "Certificate", "The claim and its assumptions, as text."],
 ];
+
+const ASSUMED =
+  "Something that has to be true for the certificate to mean anything. The answers alone cannot prove it.";
+const BEHIND =
+  "A number behind the certificate. Chances are shares of the rewards that agree with the answers; regret is what is " +
+  "lost, compared with the best that can be done.";
+
+/** Fetch a file and hand it over once it is made, which may take a while; say so, and what goes wrong, beside it. */
+async function fetchFile(event) {
+  const link = event.currentTarget;
+  event.preventDefault();
+  if (link.getAttribute("aria-disabled") === "true") return;
+  const [status, before] = [link.nextElementSibling, link.nextElementSibling.textContent];
+  link.setAttribute("aria-disabled", "true");
+  say(status, "Being made …");
+  try {
+    const { content, name } = await download(link.href, link.download);
+    const made = h("a", { href: URL.createObjectURL(content), download: name });
+    made.click();
+    setTimeout(() => URL.revokeObjectURL(made.href), KEPT);
+    say(status, before);
+  } catch (error) {
+    say(status, error.message);
+  } finally {
+    link.removeAttribute("aria-disabled");
+  }
+}
+
+const KEPT = 60000; // milliseconds for which a browser may take to store a file
 
 export function finishPanel(store, api, goOnFn) {
   const title = h("h2", { tabindex: "-1", id: "finish" });
@@ -25,8 +55,8 @@ export function finishPanel(store, api, goOnFn) {
       h(
         "li",
         {},
-        h("a", { class: "button", href: api.link(`download/${file}`), download: file }, name),
-        h("small", {}, words),
+        h("a", { class: "button", href: api.link(`download/${file}`), download: file, onclick: fetchFile }, name),
+        h("small", { role: "status" }, words),
       ),
     ),
   );
@@ -49,6 +79,7 @@ export function finishPanel(store, api, goOnFn) {
     const { headline, claim: words, upper_bound: upper, p_hat: estimate, delta } = certificate;
     say(title, headline.replace("HOLDS", "holds"));
     say(claim, words ?? "");
+    explain(claim, store.get("study").explain.goal);
     explainAgain(
       bound,
       `Chance of too much regret: ${percent(estimate)}, bounded by ${percent(upper)} (wanted: ${percent(delta)})`,
@@ -58,11 +89,11 @@ export function finishPanel(store, api, goOnFn) {
     bound.hidden = upper === null || upper === undefined;
     refill(
       assumptions,
-      (certificate.assumptions ?? []).map((text) => h("li", {}, text)),
+      (certificate.assumptions ?? []).map((text) => explain(h("li", {}, text), ASSUMED)),
     );
     refill(
       sentences,
-      [...(certificate.sentences ?? []), ...(certificate.advice ?? [])].map((text) => h("li", {}, text)),
+      [certificate.sentences ?? [], certificate.advice ?? []].flat().map((text) => explain(h("li", {}, text), BEHIND)),
     );
   });
   return { element, title };

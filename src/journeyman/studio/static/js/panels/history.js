@@ -2,6 +2,7 @@
 
 import { Refusal } from "../api.js";
 import { h, refill, say } from "../dom.js";
+import { explain } from "../explain.js";
 import { counted } from "../words.js";
 
 const PAGE = 12;
@@ -15,6 +16,7 @@ export function historyPanel(store, session) {
     "Show more",
   );
   const summary = h("p", { class: "hint" });
+  const meaning = store.get("study").explain.history;
   const element = h(
     "section",
     { class: "card", "aria-labelledby": "history-title" },
@@ -53,12 +55,15 @@ export function historyPanel(store, session) {
     refill(
       list,
       draft &&
-        h(
-          "li",
-          { class: "draft" },
-          h("span", { class: "what" }, draft.answer),
-          h("span", { class: "where" }, draft.place),
-          h("span", { class: "hint" }, "saving …"),
+        explain(
+          h(
+            "li",
+            { class: "draft" },
+            h("span", { class: "what" }, draft.answer),
+            h("span", { class: "where" }, draft.place),
+            h("span", { class: "hint" }, "saving …"),
+          ),
+          meaning,
         ),
       shown.map(row),
     );
@@ -71,10 +76,11 @@ export function historyPanel(store, session) {
     const counts = item.status === "counts";
     const what = item.answer ?? STATUS[item.status] ?? item.status;
     const steps = item.kind === "trajectory" && counts ? counted(item.steps.length, "step") : null;
-    return h(
+    const numbered = item.number !== null && h("span", { class: "nth" }, String(item.number));
+    const shown = h(
       "li",
       { class: counts ? "" : "void" },
-      h("span", { class: "what" }, steps ?? what),
+      h("span", { class: "what" }, numbered, steps ?? what),
       h("span", { class: "where" }, [item.place, item.annotator].filter(Boolean).join(" · ")),
       h(
         "span",
@@ -91,6 +97,7 @@ export function historyPanel(store, session) {
         item.can_undo && act(item, "undo", "Undo", () => session.undoAnswer(item.id)),
       ),
     );
+    return explain(shown, meaning);
   }
 
   function act(item, name, label, doFn) {

@@ -3,7 +3,7 @@
 import { h, refill, say } from "../dom.js";
 import { neighbour, ValueMap } from "../drawing/map.js";
 import { statesLike } from "../drawing/world.js";
-import { explained } from "../explain.js";
+import { explain, explainAgain, explained } from "../explain.js";
 import { percent, plain, signed, within } from "../words.js";
 
 const KEYS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
@@ -16,19 +16,20 @@ const MAPS = [
 const MAX_ROWS = 60;
 
 export function mapsPanel(store) {
-  const readout = h("p", { class: "readout", "aria-live": "polite" });
+  const readout = new Readout(store.get("study").explain.place);
   const holder = h("div", { class: "maps" });
   const element = h(
     "section",
     { class: "card known", "aria-labelledby": "known-title" },
     h("h3", { id: "known-title" }, "What has been learned"),
     holder,
-    readout,
+    readout.element,
   );
   let view = null;
   store.on(["world"], ({ world }) => {
     if (!world) return;
-    view = world.kind === "list" ? tableView(world) : mapsView(world, readout);
+    view = world.kind === "list" ? tableView(world, store.get("study").explain.place) : mapsView(world, readout);
+    readout.element.hidden = world.kind === "list";
     refill(holder, view.element);
   });
   store.on(["belief", "question", "world"], ({ belief, question }) => {
@@ -44,12 +45,7 @@ function mapsView(world, readout) {
   const point = (place) => {
     pointed = place;
     for (const map of Object.values(maps)) map.point(place);
-    say(
-      readout,
-      place === null || !knowledge
-        ? "Look at a place to read its numbers."
-        : placeWords(world, knowledge, states[place]),
-    );
+    if (knowledge) readout.show(world, knowledge, place === null ? undefined : states[place]);
   };
   const figures = MAPS.map(({ name, ramp, title, explain, ends }) => {
     maps[name] = new ValueMap(world, { ramp, label: title, pointFn: point });
@@ -61,6 +57,8 @@ function mapsView(world, readout) {
       h("span", { class: "ramp", "aria-hidden": "true" }),
       h("span", {}, ends?.[1] ?? ""),
     );
+    scale.setAttribute("role", "group");
+    scale.setAttribute("aria-label", `Colours of the map: ${title}`);
     return {
       name,
       title,
@@ -87,7 +85,6 @@ function mapsView(world, readout) {
     event.preventDefault();
     point(pointed === null ? (maps.help.board?.part.around ?? 0) : neighbour(world, pointed, ...direction));
   });
-  element.addEventListener("blur", () => point(null));
 
   return {
     element,
@@ -130,9 +127,12 @@ function mapsView(world, readout) {
         reward: [signed(-most), signed(most)],
         doubt: ["0", `± ${plain(widest)}`],
       };
-      for (const { name, title, explain, heading, scale } of figures) {
-        if (!heading.firstChild) heading.append(explained(title, belief.explain?.[explain] ?? title, "title"));
+      for (const { name, title, explain: about, heading, scale, element: figure } of figures) {
+        const meaning = belief.explain?.[about] ?? title;
+        if (!heading.firstChild) heading.append(explained(title, meaning, "title"));
         if (ends[name]) [scale.firstChild.textContent, scale.lastChild.textContent] = ends[name];
+        explain(scale, `The colours of this map, from the lowest value to the highest. ${meaning}`);
+        explain(figure, meaning, [heading.firstChild]);
       }
       if (!belief.scores) figures[0].element.hidden = true;
       else figures[0].element.hidden = false;
@@ -166,29 +166,62 @@ function glyphOf(world, { policy }, state) {
   const { move } = world.actions[action];
   if (move) return { dx: move[1], dy: move[0] };
   const next = world.outcomes?.[state]?.[action]?.[0]?.[0];
-  if (next === undefined || next === null) return { text: String(action) };
+  if (next === undefined || next === null) return { text: world.actions[action].label.slice(0, 3) };
   const [from, to] = [world.places[place], world.places[world.placeOf[next]]];
   return { dx: to.x - from.x, dy: to.y - from.y };
 }
 
-/** Return all that is known about a state, in words. */
+/** Return an action as a sentence names it: a bare number would be taken for something else. */
+const actionWords = (world, action) =>
+  world.actions[action].label === String(action) ? `action ${action}` : world.actions[action].label;
+
+/** All that is known about the place that somebody looked at last, each number with its meaning. */
+class Readout {
+  constructor(aboutPlaces) {
+    this.aboutPlaces = aboutPlaces;
+    this.hint = h("span", {}, "Look at a place to read its numbers.");
+    this.parts = Object.fromEntries(["place", "score", "reward", "policy"].map((name) => [name, explained("", "")]));
+    this.element = h("p", { class: "readout", "aria-live": "polite" }, this.hint, Object.values(this.parts));
+    this.show(null, {}, undefined);
+  }
+
+  /** Show a state; null: one that is never met, undefined: none. */
+  show(world, belief, state) {
+    const words = state === undefined || state === null ? {} : placeWords(world, belief, state);
+    say(this.hint, state === null ? "This place is never met like that." : "Look at a place to read its numbers.");
+    this.hint.hidden = state !== undefined && state !== null;
+    const { scores, reward, policy } = belief.explain ?? {};
+    const meanings = { place: this.aboutPlaces, score: scores, reward, policy };
+    for (const [name, part] of Object.entries(this.parts)) {
+      part.hidden = !words[name];
+      explainAgain(part, words[name] ?? "", meanings[name]);
+    }
+  }
+}
+
+/** Return a score with its unit; one that is nothing beside the best is nothing. */
+function scoreWords({ values, best, unit }, score) {
+  return Math.abs(score) < 1e-3 * Math.abs(values[best]) ? "about 0" : `${plain(score)} ${unit ?? ""}`.trim();
+}
+
+/** Return what is known about a state, in words, by what it is about. */
 function placeWords(world, belief, state) {
-  if (state === null) return "This place is never met like that.";
-  const parts = [];
-  const score = belief.scores?.values?.[state];
-  if (score !== null && score !== undefined)
-    parts.push(`an answer here tells ${plain(score)} ${belief.scores.unit ?? ""}`.trim());
-  if (belief.reward) parts.push(`reward ${rewardWords(belief, state)}`);
-  const action = belief.policy?.actions?.[state];
-  if (action !== null && action !== undefined)
-    parts.push(`apprentice: ${world.actions[action].label}, best with ${percent(belief.policy.chances[state])}`);
-  return `${world.states[state].words}: ${parts.join(" · ")}`;
+  const score = belief.scores?.values?.[state] ?? null;
+  const action = belief.policy?.actions?.[state] ?? null;
+  const chance = belief.policy?.chances?.[state] ?? null;
+  const best = chance === null ? "" : `, best with ${percent(chance)}`;
+  return {
+    place: world.states[state].words,
+    score: score === null ? "" : `an answer here tells ${scoreWords(belief.scores, score)}`,
+    reward: belief.reward ? `reward ${rewardWords(belief, state)}` : "",
+    policy: action === null ? "" : `apprentice: ${actionWords(world, action)}${best}`,
+  };
 }
 
 /** The same numbers as a table, where states cannot be drawn; the most useful first. */
-function tableView(world) {
+function tableView(world, aboutPlaces) {
   const body = h("tbody");
-  const head = ["Situation", "An answer tells", "Reward", "Apprentice"];
+  const head = ["Situation", "An answer tells", "Reward", "Apprentice"].map((word) => explained(word, aboutPlaces));
   const element = h(
     "div",
     {
@@ -207,7 +240,7 @@ function tableView(world) {
         h(
           "tr",
           {},
-          head.map((word) => h("th", { scope: "col" }, word)),
+          head.map((heading) => h("th", { scope: "col" }, heading)),
         ),
       ),
       body,
@@ -219,26 +252,27 @@ function tableView(world) {
       const order = world.states
         .map((_, state) => state)
         .sort((one, other) => (belief.scores?.values[other] ?? -1) - (belief.scores?.values[one] ?? -1));
+      const { scores, reward, policy } = belief.explain ?? {};
+      const meanings = [aboutPlaces, scores, reward, policy];
+      head.forEach((heading, i) => explain(heading, meanings[i]));
+      const cell = (text, i) => explain(h(i ? "td" : "th", i ? {} : { scope: "row" }, text), meanings[i], [head[i]]);
       refill(
         body,
-        order.slice(0, MAX_ROWS).map((state) => {
-          const action = belief.policy?.actions?.[state];
-          return h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, world.states[state].words),
-            h("td", {}, belief.scores?.values[state] == null ? "–" : plain(belief.scores.values[state])),
-            h("td", {}, rewardWords(belief, state)),
-            h(
-              "td",
-              {},
-              action === null || action === undefined
-                ? "–"
-                : `${world.actions[action].label} (${percent(belief.policy.chances[state])})`,
-            ),
-          );
-        }),
+        order.slice(0, MAX_ROWS).map((state) => h("tr", {}, rowWords(world, belief, state).map(cell))),
       );
     },
   };
+}
+
+/** Return what is known about a state, a text for each column. */
+function rowWords(world, belief, state) {
+  const score = belief.scores?.values[state] ?? null;
+  const action = belief.policy?.actions?.[state] ?? null;
+  const chance = belief.policy?.chances?.[state] ?? null;
+  return [
+    world.states[state].words,
+    score === null ? "–" : scoreWords(belief.scores, score),
+    rewardWords(belief, state),
+    action === null ? "–" : `${actionWords(world, action)}${chance === null ? "" : ` (${percent(chance)})`}`,
+  ];
 }

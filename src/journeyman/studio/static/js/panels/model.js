@@ -1,13 +1,10 @@
 /** Whether the model fits the answers, and what else is doubtful, in words. */
 
 import { h, refill } from "../dom.js";
-import { explainAgain, explained } from "../explain.js";
+import { explain, explainAgain, explained } from "../explain.js";
 import { plain } from "../words.js";
 
 const MARKS = { fits: ["✓", "good"], doubtful: ["!", "open"], unknown: ["…", ""] };
-
-const EXPERT =
-  "What your answers tell about how you answer: the best guess, and the range that it lies in with a chance of 95 %.";
 
 export function modelPanel(store) {
   const verdict = explained("", "", "verdict-word");
@@ -26,25 +23,29 @@ export function modelPanel(store) {
   store.on(["belief"], ({ belief }) => {
     element.hidden = !belief?.is_ready;
     if (!belief?.is_ready) return;
-    const { model, explain = {} } = belief;
+    const { model, explain: meaning = {} } = belief;
     const [mark, tone] = MARKS[model?.status] ?? MARKS.unknown;
-    explainAgain(verdict, `${mark} ${model?.headline ?? "Not known yet."}`, explain.model ?? "");
-    verdict.firstChild.className = `explained verdict-word ${tone}`;
+    explainAgain(verdict, `${mark} ${model?.headline ?? "Not known yet."}`, meaning.model);
+    verdict.className = `explained verdict-word ${tone}`;
     refill(
       sentences,
-      [...(model?.sentences ?? []), ...(model?.advice ?? [])].map((text) => h("li", {}, text)),
+      [...(model?.sentences ?? []), ...(model?.advice ?? [])].map((text) => explain(h("li", {}, text), meaning.model)),
     );
     refill(
       expert,
       (belief.expert ?? []).map(({ name, mean, interval }) =>
-        h("li", {}, explained(`${name}: ${plain(mean)} (${plain(interval?.[0])} to ${plain(interval?.[1])})`, EXPERT)),
+        h(
+          "li",
+          {},
+          explained(`${name}: ${plain(mean)} (${plain(interval?.[0])} to ${plain(interval?.[1])})`, meaning.expert),
+        ),
       ),
     );
     const texts = belief.warnings ?? [];
     if (String(texts) !== warnings.dataset.shown)
       refill(
         warnings,
-        texts.map((text) => h("li", { class: "warning" }, text)),
+        texts.map((text) => explain(h("li", { class: "warning" }, text), meaning.warnings)),
       );
     warnings.dataset.shown = String(texts);
     warnings.hidden = texts.length === 0;

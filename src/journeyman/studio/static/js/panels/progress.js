@@ -1,7 +1,7 @@
 /** How far it is: how sure the learner is, how sure it should be, and how that came about. */
 
 import { h, refill, say } from "../dom.js";
-import { explainAgain, explained } from "../explain.js";
+import { explain, explainAgain, explained } from "../explain.js";
 import { counted, percent, plain } from "../words.js";
 import { drawChart } from "./chart.js";
 
@@ -19,12 +19,12 @@ export function progressPanel(store) {
     h("span", { class: "meter-mark" }),
   );
   const sure = explained("?", "", "big number");
-  const words = h("p", { class: "lead" });
+  const words = explained("", "", "lead");
   const chart = h("div");
   const caption = explained("", "", "caption");
-  const looked = h("span", { class: "hint", "aria-live": "polite" });
+  const looked = explained("", "", "hint");
   const [answers, loss] = [explained("", "", "number"), explained("", "", "number")];
-  const numbers = h("p", { class: "numbers-line" }, answers, loss, looked);
+  const numbers = h("p", { class: "numbers-line" }, answers, loss, h("span", { "aria-live": "polite" }, looked));
   const worker = h("p", { class: "worker hint" });
   const element = h(
     "section",
@@ -41,21 +41,22 @@ export function progressPanel(store) {
   store.on(["belief", "numAnswers"], ({ belief, numAnswers }) => {
     if (!belief?.is_ready) {
       explainAgain(sure, "…", "The learner is still starting; the first numbers come soon.");
-      say(words, "The learner is getting ready.");
+      explainAgain(words, "The learner is getting ready.", store.get("study").explain.goal);
       return;
     }
-    const { explain = {} } = belief;
+    const { explain: meaning = {} } = belief;
     const isReward = belief.sure === null || belief.sure === undefined;
     explainAgain(
       sure,
       isReward ? counted(numAnswers, "answer") : percent(belief.sure),
-      `${isReward ? "" : "One minus the chance that is drawn below. "}${explain.chance ?? ""}`,
+      isReward ? meaning.based_on : meaning.sure,
     );
-    say(
+    explainAgain(
       words,
       isReward
         ? (belief.progress_words ?? "")
         : `sure that the apprentice loses less than ${belief.epsilon_words} · wanted ${percent(belief.wanted)}`,
+      meaning.goal,
     );
     bar.hidden = isReward;
     bar.setAttribute("aria-valuenow", String(Math.round(100 * (belief.sure ?? 0))));
@@ -68,18 +69,25 @@ export function progressPanel(store) {
       chance: point.failure_chance,
       regret: point.expected_regret,
     }));
-    explainAgain(caption, `Chance of losing ${belief.epsilon_words} or more, after each answer`, explain.chance ?? "");
-    const look = (point) =>
-      say(looked, point ? `After ${counted(point.count, "answer")}: ${percent(point.chance)}.` : "");
-    if (!isReward) refill(chart, drawChart(points, belief.delta, look));
-    explainAgain(answers, counted(belief.based_on, "answer"), explain.based_on ?? "");
-    explainAgain(loss, `expected loss ${plain(belief.expected_regret)}`, explain.regret ?? "");
+    explainAgain(caption, `Chance of losing ${belief.epsilon_words} or more, after each answer`, meaning.chance);
+    const look = (point) => {
+      looked.hidden = !point;
+      explainAgain(
+        looked,
+        point ? `After ${counted(point.count, "answer")}: ${percent(point.chance)}.` : "",
+        meaning.chance,
+      );
+    };
+    if (!isReward) refill(chart, drawChart(points, belief.delta, meaning.chart, look));
+    explainAgain(answers, counted(belief.based_on, "answer"), meaning.based_on);
+    explainAgain(loss, `expected loss ${plain(belief.expected_regret)}`, meaning.regret);
     loss.hidden = belief.expected_regret === null;
     look(null);
   });
   store.on(["worker", "belief", "numAnswers"], ({ worker: state, belief, numAnswers }) => {
     const behind = belief?.is_ready ? Math.max(0, numAnswers - belief.based_on) : 0;
     const late = behind > 0 ? ` These numbers know all but the last ${counted(behind, "answer")}.` : "";
+    explain(worker, belief?.explain?.based_on ?? "");
     say(worker, `${state?.words ?? ""}${state?.words && !/[.…]$/.test(state.words) ? "." : ""}${late}`.trim());
     worker.classList.toggle("failed", state?.state === "failed");
     worker.classList.toggle("busy", Boolean(state && state.state !== "idle"));
