@@ -163,6 +163,7 @@ def test_only_what_lies_above_delta_is_called_so():
         words = " ".join(tables.verdict_lines(found, tables.totals(rows)))
         assert ("above delta on 4x4 at 0.1, beta known" in words) is is_above
         assert f"{hits} of 120 confirmed" in words
+        assert "on 0 of 1 configurations" in words and "on 1 of 1 configurations" in words  # none is wrong at first
 
 
 def test_stages_give_each_configuration_a_first_answer_early():

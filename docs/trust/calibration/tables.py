@@ -178,14 +178,22 @@ def verdict_lines(single: dict[tuple[str, float, str, str], Summary], all_right:
         for delta, one in all_right.items()
     ]
     lines = [f"{sum(one.runs for one in right.values()):,} problems: {'; '.join(parts)}."]
-    for what, flag in (("confirmed", "is_above"), ("first", "is_first_above")):
+    for what, part, flag in (("confirmed", "wrong", "is_above"), ("first", "first_wrong", "is_first_above")):
         above = [f"{key[0]} at {key[1]:g}, beta {key[2]}" for key, one in right.items() if getattr(one, flag)]
+        num_below = sum(getattr(one, part).high <= one.delta for one in right.values())
         where = f"above delta on {listed(above)}" if above else "above delta nowhere"
-        lines.append(f"Of {what} certificates, the whole 95 % interval of the share that is wrong lies {where}.")
-    num_doubted, num_runs = sum(one.doubted.hits for one in right.values()), sum(one.runs for one in right.values())
+        lines.append(
+            f"Of {what} certificates, the whole 95 % interval of the share that is wrong lies {where}, and at or below "
+            f"it on {num_below} of {len(right)} configurations; on the others there are too few runs to say."
+        )
+    num_done, num_wanted = sum(one.runs for one in single.values()), sum(one.wanted for one in CONFIGURATIONS.values())
+    lines.append(f"So far {num_done:,} of the {num_wanted:,} runs of the programme are done, wrong models included.")
     num_failed = sum(one.failed for one in single.values())
-    lines.append(f"{counted(num_failed, 'run')} of all, wrong models included, ended in an error.")
-    lines.append(f"The model check doubted the right model in {num_doubted} of these {num_runs:,} runs.")
+    lines.append(f"Of all these, {counted(num_failed, 'run')} ended in an error.")
+    num_doubted, num_runs = sum(one.doubted.hits for one in right.values()), sum(one.runs for one in right.values())
+    lines.append(
+        f"The model check doubted the right model in {num_doubted} of the {num_runs:,} runs in which nothing is wrong."
+    )
     return lines
 
 
