@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -35,6 +36,20 @@ def whole_file(path: Path, what: str, *, advice: str = "Choose another place.") 
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def write_block(path: Path, name: str, lines: Sequence[str]) -> None:
+    """Replace what a page has between "<!-- NAME: made by ... -->" and "<!-- end of NAME -->", and leave the rest."""
+    text = path.read_text("utf-8")
+    begin, end = re.search(rf"<!-- {re.escape(name)}: made by [^>]* -->", text), f"<!-- end of {name} -->"
+    if begin is None or end not in text[begin.end() :]:
+        raise InputError(
+            f"the page must say where its {name} is, got no marks in {str(path)!r}. Write <!-- {name}: made by run.py "
+            f"--> on a line of its own, and {end} below."
+        )
+    with whole_file(path, "a page") as temporary:
+        after = text.index(end, begin.end())
+        temporary.write_text("\n".join([text[: begin.end()], *lines, text[after:]]), "utf-8")
 
 
 def try_lock(file: IO[Any]) -> bool:
