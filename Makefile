@@ -12,7 +12,7 @@ BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
 AXE := .venv/axe/node_modules/axe-core/axe.min.js
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples labyrinth test test-all bench faults calibration reproduction-docs lint clean
+.PHONY: help demo examples labyrinth test test-all bench faults calibration trust-calibration reproduction-docs lint clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -45,6 +45,10 @@ faults: .venv/compiled  ## Attack everything in all ways (an hour), and make doc
 calibration: .venv/installed  ## Continue the calibration programme (hours), and make its table.
 	$(BIN)/python docs/calibration/run.py run
 	$(BIN)/python docs/calibration/run.py table
+
+trust-calibration: .venv/compiled  ## Continue the runs that show whether certificates keep their promise (hours), and make table and figures.
+	$(BIN)/python docs/trust/calibration/run.py run
+	$(BIN)/python docs/trust/calibration/run.py table
 
 reproduction-docs: .venv/installed  ## Make docs/reproduction from its tables: claims, figures, advice (a minute or two).
 	$(BIN)/python -m reproduction.build

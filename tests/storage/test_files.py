@@ -13,6 +13,7 @@ from journeyman.storage.files import (
     read_csv,
     remove_leftovers,
     whole_file,
+    write_block,
 )
 
 
@@ -123,3 +124,18 @@ def test_tables_are_read_with_their_lines(tmp_path):
         number_table(path, lines, 2)
     with pytest.raises(InputError, match=r"hold 3 fields, numbers in a, got '1,x' at line 3 of a\.csv"):
         number_table(path, lines, 3, {"a": 0})
+
+
+def test_a_block_of_a_page_is_replaced_and_the_rest_stays(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "a\n<!-- one: made by x.py -->\nold\n<!-- end of one -->\nb\n<!-- two: made by x.py -->\n<!-- end of two -->"
+    )
+    for _ in range(2):
+        write_block(page, "one", ["1", "2"])
+    assert page.read_text() == (
+        "a\n<!-- one: made by x.py -->\n1\n2\n<!-- end of one -->\nb\n<!-- two: made by x.py -->\n<!-- end of two -->"
+    )
+    for name in ("three", "end of two"):
+        with pytest.raises(InputError, match=rf"must say where its {name} is"):
+            write_block(page, name, [])

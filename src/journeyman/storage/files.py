@@ -4,6 +4,7 @@ import csv
 import glob
 import io
 import os
+import re
 import secrets
 import stat
 import time
@@ -53,6 +54,20 @@ def remove_leftovers(folder: Path, name: str = "*") -> None:
         with suppress(OSError):
             if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
                 leftover.unlink()
+
+
+def write_block(path: Path, name: str, lines: Sequence[str]) -> None:
+    """Replace what a page has between "<!-- NAME: made by ... -->" and "<!-- end of NAME -->", and leave the rest."""
+    text = path.read_text("utf-8")
+    begin, end = re.search(rf"<!-- {re.escape(name)}: made by [^>]* -->", text), f"<!-- end of {name} -->"
+    if begin is None or end not in text[begin.end() :]:
+        raise InputError(
+            f"the page must say where its {name} is, got no marks in {str(path)!r}. Write <!-- {name}: made by run.py "
+            f"--> on a line of its own, and {end} below."
+        )
+    with whole_file(path, "a page") as temporary:
+        after = text.index(end, begin.end())
+        temporary.write_text("\n".join([text[: begin.end()], *lines, text[after:]]), "utf-8")
 
 
 def try_lock(file: IO[Any]) -> bool:
