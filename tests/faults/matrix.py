@@ -44,7 +44,7 @@ FAULTS = {
     ),
     "commands-interrupt": Fault("Ctrl-C", "the same commands", "the same; no traceback, exit code 130", 3, 120, True),
     "start-interrupt": Fault(
-        "Ctrl-C", "a command while it is being loaded", "no traceback, exit code 130; nothing half done", 3, 40, True
+        "Ctrl-C", "a command while it is being loaded", "no traceback; nothing half done", 3, 40, True
     ),
     "sweep-kill": Fault("kill -9", "a sweep: its process alone, or its group", NO_CHANGE, 3, 100, True),
     "sweep-term": Fault("SIGTERM", "a sweep", NO_CHANGE, 1, 40, True),
@@ -55,16 +55,16 @@ FAULTS = {
     ),
     "studio-term": Fault("SIGTERM", "the same", "the same; it ends within seconds", 1, 30, True),
     "studio-interrupt": Fault("Ctrl-C", "the same", "the same; no traceback", 1, 30, True),
-    "disk-full-study": Fault("disk full", "a study, by commands", NAMED, 1, 20),
+    "disk-full-study": Fault("disk full", "a study", NAMED, 1, 20),
     "disk-full-output": Fault(
         "disk full", "what a command prints", "stored is stored; a message, no traceback", 2, 4
     ),
-    "disk-full-export": Fault("disk full", "exports and reports", "the old file stays, nothing half written", 1, 10),
+    "disk-full-export": Fault("disk full", "exports (csv, parquet, nc)", "the old file stays, nothing half written", 1, 10),
     "disk-full-sweep": Fault("disk full", "a sweep", f"{NO_CHANGE}; a message says to make room", 1, 10),
     "io-error": Fault("I/O errors of the disk", "a study", "not called damage; nothing stored is lost", 1, 10),
     "read-only-folder": Fault("read-only folder", "a study, a sweep", "looked at, not changed; the message says so", 1),
     "read-only-file": Fault("read-only file", "a study", "the same, and once it may be written again, it is", 1),
-    "clock": Fault("clock going back", "a study, a sweep", "order and numbers are those of what happened", 3, 50),
+    "clock": Fault("clock going back", "a study", "order and numbers are those of what happened", 3, 50),
     "study-bits": Fault("bit flips", "a study", NO_SILENCE, 20, 1000),
     "study-cut": Fault("parts cut off or zeroed", "a study", NO_SILENCE, 20, 300),
     "checkpoint-bits": Fault("bit flips", "checkpoints of a sweep", NO_SILENCE, 120, 3000),
