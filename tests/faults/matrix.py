@@ -59,7 +59,9 @@ FAULTS = {
     "disk-full-output": Fault(
         "disk full", "what a command prints", "stored is stored; a message, no traceback", 2, 4
     ),
-    "disk-full-export": Fault("disk full", "exports (csv, parquet, nc)", "the old file stays, nothing half written", 1, 10),
+    "disk-full-export": Fault(
+        "disk full", "exports (csv, parquet, nc)", "the old file stays, nothing half written", 1, 10
+    ),
     "disk-full-sweep": Fault("disk full", "a sweep", f"{NO_CHANGE}; a message says to make room", 1, 10),
     "io-error": Fault("I/O errors of the disk", "a study", "not called damage; nothing stored is lost", 1, 10),
     "read-only-folder": Fault("read-only folder", "a study, a sweep", "looked at, not changed; the message says so", 1),
