@@ -96,8 +96,10 @@ def whole_or_none(value: Any) -> int | None:
     """Return the whole number that a value is or spells ("3", 3.0, "3.0"), or None."""
     if isinstance(value, bool) or not isinstance(value, str | Real):
         return None
+    if isinstance(value, int):
+        return value
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return int(number) if number.is_integer() else None

@@ -296,7 +296,7 @@ def _refuse_again(before: Step, edge: Edge, names: Names, end: int, directed: bo
 def _actions(steps: list[Step], nodes: tuple[str, ...], has_stay: bool) -> tuple[str, ...]:
     """Return the names of all actions: nodes that are led to, in their order, or labels in the order of edges."""
     used = dict.fromkeys(step.action for step in steps)
-    is_by_label = bool(steps[0].edge.action)
+    is_by_label = any(step.edge.action or step.edge.back for step in steps)
     actions = tuple(used) if is_by_label else tuple(name for name in nodes if name in used)
     if not has_stay:
         return actions

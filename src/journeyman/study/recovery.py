@@ -137,7 +137,7 @@ def _stored_answers(connection: sqlite3.Connection, problem: Problem) -> Iterato
                 continue
             demonstration = Demonstration.from_record(json.loads(found[1]))
             problem.counts(demonstration)
-        except (sqlite3.Error, JourneymanError, ValueError, TypeError):
+        except (sqlite3.Error, JourneymanError, ValueError, TypeError, RecursionError):
             continue
         num_missing = 0
         yield StoredAnswer(str(found[0]), demonstration, found[2] is not None)
