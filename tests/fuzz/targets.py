@@ -32,14 +32,12 @@ class Target(NamedTuple):
     """cases: valid inputs; run_fn: gives one to the parser; names: files that may be spoilt (None: all).
 
     may_take_long: whether valid input can ask for any amount of work, so that all we ask is that it can be stopped.
-    share: of the inputs of a run, relative to other targets.
     """
 
     cases: list[dict[str, bytes]]
     run_fn: Callable[[Path, dict[str, bytes]], None]
     names: Callable[[str], bool] | None = None
     may_take_long: bool = False
-    share: int = 1
 
 
 def files_of(folder):
@@ -392,20 +390,20 @@ def is_table(name):
 
 
 TARGETS = {
-    "problem.toml": lambda: Target(problem_cases(), load_problem, is_toml, share=5),
-    "tables": lambda: Target([case for case in problem_cases() if len(case) > 1], load_problem, is_table, share=5),
-    "demonstrations": lambda: Target(demonstration_cases(), read_demonstrations(), share=5),
+    "problem.toml": lambda: Target(problem_cases(), load_problem, is_toml),
+    "tables": lambda: Target([case for case in problem_cases() if len(case) > 1], load_problem, is_table),
+    "demonstrations": lambda: Target(demonstration_cases(), read_demonstrations()),
     "sweep.toml": lambda: Target(
-        [{path.name: path.read_bytes()} for path in sorted((CORPUS / "sweeps").iterdir())], load_sweep, share=3
+        [{path.name: path.read_bytes()} for path in sorted((CORPUS / "sweeps").iterdir())], load_sweep
     ),
     "studies": lambda: Target(
         [{"s.study": small_study()}, *({p.name: p.read_bytes()} for p in sorted(FIXTURES.glob("*.study")))], open_study
     ),
     "forged studies": lambda: Target(forged_cases(), open_forged, lambda name: name != "s.study"),
     "sheets": lambda: Target(sheet_cases(), merge_sheet, lambda name: name == "sheet.csv"),
-    "stored MDPs": lambda: Target(stored_table_cases(), load_mdp, share=2),
-    "uploads": lambda: Target(upload_cases(), upload, share=3),
-    "requests": lambda: Target(request_cases(), send_requests(), share=2),
+    "stored MDPs": lambda: Target(stored_table_cases(), load_mdp),
+    "uploads": lambda: Target(upload_cases(), upload),
+    "requests": lambda: Target(request_cases(), send_requests()),
     "commands": lambda: Target(command_cases(), run_command, lambda name: name == "args.json", may_take_long=True),
 }
 SPOILERS = {"uploads": spoilt_texts}

@@ -18,7 +18,6 @@ from journeyman.types import AnyArray, FloatArray, IntArray
 
 LAYOUTS = {"SAS": (0, 1, 2), "ASS": (1, 0, 2), "SSA": (0, 2, 1)}
 MAX_STATES = 2**31 - 1
-MAX_PAIRS = 10**8  # states times actions
 
 
 class Rows(NamedTuple):
@@ -70,11 +69,6 @@ def checked_counts(num_states: int, num_actions: int) -> tuple[int, int]:
     num_actions = whole_number(num_actions, "the number of actions of an MDP", 1, "Check the shape of the transitions.")
     if num_states > MAX_STATES:
         raise InputError(f"num_states must be at most {MAX_STATES}, got {num_states}. Aggregate states first.")
-    if num_states * num_actions > MAX_PAIRS:
-        raise InputError(
-            f"states times actions must be at most {MAX_PAIRS:,}, got {num_states} x {num_actions}. Aggregate states, "
-            "or number the actions of each state from 0."
-        )
     return num_states, num_actions
 
 
