@@ -93,13 +93,13 @@ class Names:
 
 
 def whole_or_none(value: Any) -> int | None:
-    """Return the whole number that a value is or spells ("3", 3.0, "3.0"), or None."""
+    """Return the whole number that a value is or spells ("3", 3.0, "3.0"), or None; none that an index cannot hold."""
     if isinstance(value, bool) or not isinstance(value, str | Real):
         return None
-    if isinstance(value, int):
-        return value
     try:
         number = float(value)
     except (ValueError, OverflowError):
         return None
-    return int(number) if number.is_integer() else None
+    if not (number.is_integer() and abs(number) < 2.0**63):
+        return None
+    return value if isinstance(value, int) else int(number)

@@ -267,6 +267,11 @@ def _steps(edges: list[Edge], names: Names, directed: bool) -> list[Step]:
                 f"a label for the way back must be left out where directed = true, got {edge.back!r} at {edge.place}. "
                 "Write the way back as an edge of its own."
             )
+        if edge.back and not edge.action:
+            raise InputError(
+                f"an edge with a label for the way back must have one for the way there too, got {edge.back!r} alone "
+                f"at {edge.place}. Add it, or leave both out."
+            )
         if not directed and source != target:
             if edge.action and not edge.back:
                 raise InputError(
@@ -296,7 +301,7 @@ def _refuse_again(before: Step, edge: Edge, names: Names, end: int, directed: bo
 def _actions(steps: list[Step], nodes: tuple[str, ...], has_stay: bool) -> tuple[str, ...]:
     """Return the names of all actions: nodes that are led to, in their order, or labels in the order of edges."""
     used = dict.fromkeys(step.action for step in steps)
-    is_by_label = any(step.edge.action or step.edge.back for step in steps)
+    is_by_label = bool(steps[0].edge.action)
     actions = tuple(used) if is_by_label else tuple(name for name in nodes if name in used)
     if not has_stay:
         return actions

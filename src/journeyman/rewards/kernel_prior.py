@@ -161,7 +161,10 @@ def kernel_rewards(
         _check_nugget(mdp, share, rank)
         wanted, size = 1.0, None
     places, scales = _places(over, length_scale, mdp)
-    with progress_bar("Finding directions of the kernel", is_shown=progress) as report:
+    with (
+        progress_bar("Finding directions of the kernel", is_shown=progress) as report,
+        np.errstate(over="ignore", invalid="ignore", divide="ignore"),  # what comes of these is refused in words
+    ):
         if places is None:
             factor = graph_factor(mdp, KERNELS[kernel], scales[0], deviations, wanted, size)
         else:
