@@ -25,8 +25,8 @@ ODDITIES = (
     ",", ";", "=cmd|' /C calc'!A0", "a" * 300, " ", "\u00a0", "..", "-", "--", "NaN", "NA", "<b>",
 )  # fmt: skip
 VALUES = (
-    None, True, False, 0, 1, -1, 3, 0.5, -0.0, 1e308, 1e-320, math.inf, -math.inf, math.nan, 2**31, 2**63, 2**64, 10**400,
-    "", "a", "0", "all", "reachable", "\u0663", "\ud800", "x" * 300, [], {}, [[]], [1, "a"], [1.0, [2.0]], {"a": 1},
+    None, True, False, 0, 1, -1, 3, 0.5, -0.0, 1e308, 1e-320, math.inf, -math.inf, math.nan, 2**31, 2**63, 2**64,
+    10**400, "", "a", "0", "all", "reachable", "\u0663", "\ud800", "x" * 300, [], {}, [[]], [1, "a"], [1.0, [2.0]], {"a": 1},
     {"": {}}, ["a", "a"], [0, 0], [-1], [1e308, 1e308], [math.nan], "2024-01-01",
 )  # fmt: skip
 DEPTHS = (5, 100, 3000, 20_000)
@@ -153,7 +153,7 @@ def mutated_data(rng, data):
         if action < 0.1:
             return data[:at] + data[at + 1 :]
         if action < 0.2:
-            return data[:at] + [data[at]] + data[at:]
+            return [*data[:at], data[at], *data[at:]]
         return [*data[:at], mutated_data(rng, data[at]), *data[at + 1 :]]
     key, action = pick(rng, list(data)), rng.random()
     if action < 0.08:

@@ -177,11 +177,14 @@ def forged_cases():
         connection = sqlite3.connect(path)
         ((facts, arrays),) = connection.execute("SELECT facts, arrays FROM problem")
         ((settings,),) = connection.execute("SELECT record FROM settings")
-        events = [[name, json.loads(payload)] for name, payload in connection.execute("SELECT name, payload FROM events")]
+        events = [
+            [name, json.loads(payload)] for name, payload in connection.execute("SELECT name, payload FROM events")
+        ]
         connection.close()
         return [
             {
-                "facts.json": facts.encode(), "settings.json": settings.encode(), "events.json": json.dumps(events).encode(),
+                "facts.json": facts.encode(), "settings.json": settings.encode(),
+                "events.json": json.dumps(events).encode(),
                 "problem.npz": arrays, "s.study": path.read_bytes(),
             }
         ]  # fmt: skip
@@ -301,7 +304,12 @@ def send_requests():
             method, path, body = json.loads(case["request.json"])
         except (ValueError, TypeError, RecursionError):
             method, path, body = "POST", "answer?annotator=ada", case["request.json"]
-        if path == "events" or not isinstance(path, str) or not isinstance(method, str) or method not in ("GET", "POST"):
+        if (
+            path == "events"
+            or not isinstance(path, str)
+            or not isinstance(method, str)
+            or method not in ("GET", "POST")
+        ):
             method, path = "POST", "answer?annotator=ada"
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         try:

@@ -1,16 +1,18 @@
 """What the fuzzer found, each as the smallest input that broke something; all are refused in words now."""
 
 import json
+import zipfile
 
 import numpy as np
 import pytest
-from fuzz.targets import CORPUS, npz, open_forged, forged_cases, line_problem, merge_sheet, sheet_cases
+from cli.command import command as run
+from fuzz.targets import CORPUS, forged_cases, line_problem, merge_sheet, npz, open_forged, parquet, sheet_cases
 
 from journeyman.cli.options import parse_options, parse_settings
 from journeyman.errors import InputError, JourneymanError, StudyError
 from journeyman.experiment.spec_file import sweep_from_toml
 from journeyman.mdp.names import whole_or_none
-from journeyman.problem_files import load_problem
+from journeyman.problem_files import load_problem, write_from_map
 from journeyman.storage.jsonl import read_lines
 from journeyman.study import Study
 from journeyman.study.formats import read_demonstrations
@@ -93,7 +95,7 @@ def test_an_empty_table_of_steps(tmp_path):
 
 def test_an_edge_with_a_label_for_the_way_back_only(tmp_path):
     text = 'discount = 0.9\n[graph]\nedges = "e.csv"\n' + REST
-    with pytest.raises(InputError, match="must have one for the way there too, got 'back' alone at line 2 of e.csv"):
+    with pytest.raises(InputError, match=r"must have one for the way there too, got 'back' alone at line 2 of e\.csv"):
         problem(tmp_path, text, e_dot_csv="from,to,action,back\na,b,,back\nb,c,,off\n")
 
 
@@ -122,7 +124,7 @@ def test_numbers_of_tables_beyond_all_floats(tmp_path):
 )
 def test_demonstrations_with_numbers_and_names_that_are_none(tmp_path, record):
     (tmp_path / "d.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="d.jsonl"):
+    with pytest.raises(InputError, match=r"d\.jsonl"):
         read_demonstrations(tmp_path / "d.jsonl")
 
 
@@ -223,3 +225,41 @@ def test_the_corpus_is_valid():
     for folder in sorted((CORPUS / "problems").iterdir()):
         if folder.name != "features":  # its arrays are made by targets.py
             assert load_problem(folder / "problem.toml").mdp.num_states > 0
+
+
+def test_a_parquet_file_that_is_damaged_in_what_it_says_of_its_columns(tmp_path):
+    whole = parquet({"state": [0], "action": [1]})
+    for old, new in (
+        (b'"numpy_type"', b'"mumpy_type"'),
+        (b"index_columns", b"imdex_columns"),
+        (b"int64", b"Ynt64"),
+    ):
+        (tmp_path / "d.parquet").write_bytes(whole.replace(old, new))
+        try:
+            read_demonstrations(tmp_path / "d.parquet")
+        except InputError as error:
+            assert "d.parquet must be a Parquet file" in str(error)
+
+
+def test_a_file_of_arrays_with_something_else_in_it(tmp_path):
+    with zipfile.ZipFile(tmp_path / "d.npz", "w") as file:
+        for name in ("obs", "acts", "terminal", "indices"):
+            file.writestr(name, b"no array")
+    with pytest.raises(InputError, match="is not an array"):
+        read_demonstrations(tmp_path / "d.npz", format="imitation")
+
+
+@pytest.mark.parametrize(
+    "command", [["study", "ask"], ["study", "status"], ["check"], ["study", "new", "--world", "jail"]]
+)
+def test_names_of_files_that_are_too_long(monkeypatch, capsys, tmp_path, command):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(monkeypatch, capsys)(*command, "a" * 300 + ".study")
+    assert code == 1
+    assert err.startswith("Error: ") and "Traceback" not in err
+
+
+def test_a_map_with_marks_that_nobody_sees(tmp_path):
+    (tmp_path / "map.txt").write_text("S.\x0e\n..G\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"marks that can be seen, got '.x0e' in map\.txt"):
+        write_from_map(tmp_path / "map.txt", tmp_path)

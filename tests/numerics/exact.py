@@ -34,13 +34,14 @@ def action_values(transitions, discount, reward):
         ]
         values = solved(matrix, gains)
         found = [
-            [gains[s] + gamma * sum(p * v for p, v in zip(chances[s][a], values, strict=True)) for a in range(num_actions)]
+            [
+                gains[s] + gamma * sum(p * v for p, v in zip(chances[s][a], values, strict=True))
+                for a in range(num_actions)
+            ]
             for s in range(num_states)
         ]
         better = [max(range(num_actions), key=lambda a, row=row: row[a]) for row in found]
-        better = [
-            old if row[old] == row[new] else new for row, old, new in zip(found, policy, better, strict=True)
-        ]
+        better = [old if row[old] == row[new] else new for row, old, new in zip(found, policy, better, strict=True)]
         if better == policy:
             return found
         policy = better

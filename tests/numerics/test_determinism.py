@@ -26,7 +26,7 @@ def found_in_process(salt, num_threads):
 
 
 def test_what_warm_up_learns_has_no_last_digits():
-    """Sums of libraries differ in the last bits between runs, by threads and by where arrays lie: chains do not care."""
+    """Sums of libraries may differ in the last bits, by threads or by where arrays lie: chains do not care."""
     rng = np.random.default_rng(0)
     positions = rng.normal(size=(60, 9)) @ np.diag(1.0 + np.arange(9.0)) + rng.normal(size=(60, 1))
     found = []

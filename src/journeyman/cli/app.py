@@ -1,5 +1,7 @@
 """The `journeyman` command: its commands, its version, its errors."""
 
+import errno
+import reprlib
 import warnings
 from collections import UserDict
 from importlib import import_module
@@ -134,6 +136,11 @@ def main() -> None:
             app(prog_name="journeyman")
     except JourneymanError as error:
         print_error(error)
+        raise SystemExit(1) from None
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        print_error(JourneymanError(f"a file must have a shorter name, got {reprlib.repr(error.filename)}. Rename it."))
         raise SystemExit(1) from None
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from journeyman.checks import nearest
@@ -102,4 +102,4 @@ def whole_or_none(value: Any) -> int | None:
         return None
     if not (number.is_integer() and abs(number) < 2.0**63):
         return None
-    return value if isinstance(value, int) else int(number)
+    return int(number if isinstance(value, str) or not isinstance(value, Integral) else value)

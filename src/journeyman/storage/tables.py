@@ -439,7 +439,7 @@ def table_of_parquet(name: str, data: bytes) -> Table:
     pandas = require("pandas", "tables")
     try:
         frame = pandas.read_parquet(io.BytesIO(data))
-    except (OSError, ValueError) as error:
+    except Exception as error:  # a damaged file can raise nearly anything
         raise InputError(f"{name} must be a Parquet file, but reading it failed: {error}. Write it again.") from error
     return _table_of_columns(frame, "a table", name)
 

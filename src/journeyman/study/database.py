@@ -65,7 +65,7 @@ RECOVER = "Copy what can be read into a new study: journeyman study recover {pat
 
 def create_file(path: Path) -> sqlite3.Connection:
     """Make an empty study file; refuses one that exists."""
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise StudyError(f"the folder of a study must exist, got {str(path.parent)!r}. Create it first.")
     try:
         path.touch(exist_ok=False)  # of two processes that create one study, one gets it
@@ -86,7 +86,7 @@ def create_file(path: Path) -> sqlite3.Connection:
 
 def open_file(path: Path, *, is_read_only: bool = False) -> sqlite3.Connection:
     """Open a study file that exists, bring it up to date, and check that it is whole."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise StudyError(f"the study must exist, got {str(path)!r}. Check the path, or make one: journeyman study new")
     if path.stat().st_size == 0:
         raise StudyError(

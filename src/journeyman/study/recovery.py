@@ -5,6 +5,7 @@ their place in history, but they are data: they are attached.
 """
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
@@ -40,7 +41,7 @@ def recover(path: str | Path, new_path: str | Path, *, problem: Problem | None =
     problem, settings: used instead of the stored ones where those cannot be read.
     """
     path, new_path = Path(path), Path(new_path)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise StudyError(f"the study must exist, got {str(path)!r}. Check the path.")
     check_log(path)
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)

@@ -478,7 +478,12 @@ def _of_record(index_fn: IndexFn, size: int | None) -> Callable[[Any], int | Non
     """Return what reads a name in a record: whole numbers are numbers there, whatever labels look like."""
 
     def index(name: Any) -> int | None:
-        if isinstance(name, int) and not isinstance(name, bool) and 0 <= name <= MAX_NUMBER and (size is None or name < size):
+        if (
+            isinstance(name, int)
+            and not isinstance(name, bool)
+            and 0 <= name <= MAX_NUMBER
+            and (size is None or name < size)
+        ):
             return name
         try:
             return index_fn(name)
