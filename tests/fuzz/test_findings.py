@@ -263,3 +263,20 @@ def test_a_map_with_marks_that_nobody_sees(tmp_path):
     (tmp_path / "map.txt").write_text("S.\x0e\n..G\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"marks that can be seen, got '.x0e' in map\.txt"):
         write_from_map(tmp_path / "map.txt", tmp_path)
+
+
+def test_tables_for_too_many_pairs_and_grids_of_no_words(tmp_path):
+    text = 'discount = 0.9\n[transitions]\nfile = "t.csv"\nnum_states = 2147483647\nnum_actions = 2147483648\n' + REST
+    with pytest.raises(InputError, match="states times actions must be at most 100,000,000"):
+        problem(tmp_path, text, t_dot_csv="state,action,next_state,probability\n0,0,0,1\n")
+    line = (CORPUS / "problems" / "line" / "problem.toml").read_text("utf-8")
+    table = (CORPUS / "problems" / "line" / "transitions.csv").read_text("utf-8")
+    with pytest.raises(InputError, match="kinds of a grid must be 3 words, got 5"):
+        problem(tmp_path, line.replace('wall = "#"', "kinds = 5"), transitions_dot_csv=table)
+
+
+def test_a_nugget_whose_square_is_infinite(tmp_path):
+    kernel = REST.replace("normal", "kernel")
+    kernel = kernel.replace("std = 1.0", "std = 1.0\nlength_scale = 1.0\nnugget = 1e200")
+    with pytest.raises(InputError, match="with a finite square, got 1e"):
+        problem(tmp_path, 'discount = 0.9\nmap = "S.G"\n' + kernel)

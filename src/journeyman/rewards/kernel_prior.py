@@ -155,8 +155,8 @@ def kernel_rewards(
         )
     wanted, size = _wanted(share, rank, mdp.num_states)
     own = real_number(nugget, "nugget")
-    if not 0.0 <= own < np.inf:
-        raise InputError(f"nugget must be at least 0 and finite, got {own}. Leave it out for none.")
+    if not 0.0 <= own < 1e150:
+        raise InputError(f"nugget must be at least 0, with a finite square, got {own}. Leave it out for none.")
     if own:
         _check_nugget(mdp, share, rank)
         wanted, size = 1.0, None
