@@ -12,7 +12,7 @@ BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
 AXE := .venv/axe/node_modules/axe-core/axe.min.js
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples labyrinth test test-all bench calibration reproduction-docs lint clean
+.PHONY: help demo examples labyrinth test test-all bench faults calibration trust-calibration reproduction-docs lint clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -38,9 +38,17 @@ test-all: .venv/compiled $(AXE)  ## Run all tests, on all cores.
 bench: .venv/installed-bench  ## Run the benchmarks of bench/, one after the other.
 	@set -e; for benchmark in $(BENCHMARKS); do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
 
+faults: .venv/compiled  ## Attack everything in all ways (an hour), and make docs/trust/faults.md.
+	JOURNEYMAN_FAULTS=docs/trust/faults.jsonl $(BIN)/python -m pytest -p no:zarr -m fault $(PYTEST_ARGS)
+	$(BIN)/python docs/trust/faults.py
+
 calibration: .venv/installed  ## Continue the calibration programme (hours), and make its table.
 	$(BIN)/python docs/calibration/run.py run
 	$(BIN)/python docs/calibration/run.py table
+
+trust-calibration: .venv/compiled  ## Continue the runs that show whether certificates keep their promise (hours), and make table and figures.
+	$(BIN)/python docs/trust/calibration/run.py run
+	$(BIN)/python docs/trust/calibration/run.py table
 
 reproduction-docs: .venv/installed  ## Make docs/reproduction from its tables: claims, figures, advice (a minute or two).
 	$(BIN)/python -m reproduction.build

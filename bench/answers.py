@@ -31,9 +31,10 @@ from _measure import show
 
 # isort: split
 import numpy as np
-from _tables import continue_table, exact_interval, read_table
 
+from journeyman.calibration import exact_interval
 from journeyman.learner import ActiveLearner, simulate
+from journeyman.storage.run_tables import continue_table, read_table
 from journeyman.threads import default_num_threads
 from journeyman.worlds import make_world
 

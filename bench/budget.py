@@ -20,7 +20,6 @@ from _measure import show
 
 # isort: split
 import numpy as np
-from _tables import continue_table, read_table
 
 from journeyman.apprentice import certify
 from journeyman.apprentice.certificate import Candidate, checked_claim, measured
@@ -29,6 +28,7 @@ from journeyman.apprentice.looks import look_confidence
 from journeyman.learner import ActiveLearner
 from journeyman.learner.simulate import answered_steps
 from journeyman.learner.stopping import growing_posteriors
+from journeyman.storage.run_tables import continue_table, read_table
 from journeyman.threads import default_num_threads
 from journeyman.worlds import make_world
 

@@ -30,13 +30,14 @@ from _measure import show
 # isort: split
 import numpy as np
 from _families import FAMILIES
-from _tables import continue_table, exact_interval, read_table
 
+from journeyman.calibration import exact_interval
 from journeyman.criticism import criticise
 from journeyman.demonstrations import Demonstration
 from journeyman.experts import Boltzmann, SimulatedExpert
 from journeyman.inference import infer
 from journeyman.mdp import FiniteMDP
+from journeyman.storage.run_tables import continue_table, read_table
 from journeyman.types import FloatArray
 from journeyman.worlds import World, make_world
 from journeyman.worlds.gridworld import gridworld

@@ -20,8 +20,9 @@ from _measure import show
 # isort: split
 import numpy as np
 from _families import FAMILIES, LIMIT, run_family
-from _tables import continue_table, exact_interval, read_table
 
+from journeyman.calibration import exact_interval
+from journeyman.storage.run_tables import continue_table, read_table
 from journeyman.threads import default_num_threads
 
 TABLE = Path(__file__).with_suffix(".jsonl")

@@ -29,7 +29,6 @@ from _measure import show
 
 # isort: split
 import numpy as np
-from _tables import continue_table, read_table
 
 from journeyman import (
     ActiveLearner,
@@ -45,6 +44,7 @@ from journeyman import (
 )
 from journeyman.learner import simulate
 from journeyman.rewards import kernel_covariance
+from journeyman.storage.run_tables import continue_table, read_table
 from journeyman.worlds.gridworld import gridworld
 
 TABLE = Path(__file__).with_suffix(".jsonl")

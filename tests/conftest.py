@@ -22,6 +22,18 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # inherited from a shell 
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Keep how an attack ended: see faults/matrix.py."""
+    report = yield
+    marker = item.get_closest_marker("fault")
+    if marker is not None and report.when == "call" and not report.skipped:
+        from faults.matrix import keep_result
+
+        keep_result(marker.args[0], item.callspec.params["times"], report.passed, report.duration)
+    return report
+
+
 @pytest.fixture
 def cluster(tmp_path):
     """A real Dask scheduler on this machine's own network, without workers yet."""

@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from journeyman import logs
+from journeyman import Demonstration, infer, logs
 from journeyman.errors import InputError
+from journeyman.worlds import make_world
 
 RUN = ["run", "--world", "jail", "--steps", "1", "--threads", "1", "--json", "--out"]
 
@@ -49,9 +51,19 @@ def test_nothing_by_default_and_lines_on_demand(tmp_path):
 def test_the_variable_does_the_same_and_the_level_counts(tmp_path):
     found = journeyman(*RUN, str(tmp_path / "quiet"), JOURNEYMAN_LOG_LEVEL="error")
     assert (found.returncode, found.stderr) == (0, "")
-    found = journeyman(*RUN, str(tmp_path / "loud"), JOURNEYMAN_LOG_LEVEL="debug")
-    levels = {event["level"] for event in lines_of(found.stderr)}
-    assert levels == {"debug", "info"}
+    found = journeyman(*RUN, str(tmp_path / "loud"), JOURNEYMAN_LOG_LEVEL="info")
+    assert {event["level"] for event in lines_of(found.stderr)} == {"info"}
+
+
+def test_moves_of_particles_are_finer_than_inferences(caplog):
+    problem = make_world("random-grid", size=3).problem
+    answers = [Demonstration.annotation(int(state), 0) for state in np.flatnonzero(~problem.mdp.terminal)[:4]]
+    with caplog.at_level(logging.DEBUG, logger="journeyman"):
+        infer(problem, 2 * answers, num_particles=200, num_threads=1)
+    levels = {record.getMessage(): record.levelno for record in caplog.records}
+    assert levels == {"moved particles": logging.DEBUG, "inferred": logging.INFO}
+    moved = next(record.fields for record in caplog.records if record.levelno == logging.DEBUG)
+    assert 0.0 < moved["acceptance"] <= 1.0 and moved["num_gradients"] > 0
 
 
 def test_an_unknown_level_is_refused_with_those_that_there_are():

@@ -11,9 +11,9 @@ from programme import Configuration
 from journeyman.calibration import CalibrationSummary, load_run, summarise_run, summary_record
 from journeyman.report import save_figure
 from journeyman.report.calibration import comparison_figure, coverage_figure
+from journeyman.storage.files import write_block
 
 MIN_REPLICATIONS = 20
-BEGIN, END = "<!-- table: made by run.py -->", "<!-- end of table -->"
 Row = tuple[Configuration, CalibrationSummary]
 HEADINGS = (
     "world", "method", "role", "replications", "p", "chi-square p", "ECDF p", "worst quantity",
@@ -106,6 +106,4 @@ def _write_markdown(rows: Sequence[Row], path: Path) -> None:
             summary.worst.name, *shares, f"{summary.mean_seconds:.2f}",
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    text = path.read_text("utf-8")
-    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
-    path.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}", "utf-8")
+    write_block(path, "table", lines)

@@ -7,6 +7,7 @@ id", "option 'beta' of world 'jail'") and `advice` ends it.
 import difflib
 import operator
 import reprlib
+import unicodedata
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -44,6 +45,13 @@ def float_array(values: Any, what: str) -> FloatArray:
     if array.dtype.kind not in "biuf":
         raise InputError(f"{what} must be numbers, got {reprlib.repr(values)}. Convert them first.")
     return array.astype(np.float64, copy=False)
+
+
+def check_name(name: str | None, what: str) -> None:
+    """Refuse a name with control characters, line breaks or halves of characters: no table could give it back."""
+    bad = [letter for letter in name or "" if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")]
+    if bad:
+        raise InputError(f"{what} must have a name of ordinary letters, got {bad[0]!r} in {name!r}. Leave it out.")
 
 
 def real_number(value: Any, what: str) -> float:

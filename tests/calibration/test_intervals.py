@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from journeyman.calibration import coverage, pooled_coverage
+from journeyman.calibration import coverage, exact_interval, pooled_coverage
 
 
 def test_share_and_exact_interval():
@@ -12,6 +12,10 @@ def test_share_and_exact_interval():
     assert found.share == 5 / 9
     assert (found.low, found.high) == pytest.approx((exact.low, exact.high))
     assert found.is_nominal
+
+
+def test_nothing_counted_says_nothing():
+    assert exact_interval(0, 0) == (0.0, 1.0)
 
 
 def test_all_and_none():

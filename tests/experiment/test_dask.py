@@ -5,8 +5,11 @@ import signal
 from pathlib import Path
 
 import pytest
-from experiment.processes import checkpoints, finished, until
+from experiment.processes import checkpoints, finished
 from experiment.small import RECORD, assert_same_tables, tiny_sweep, undisturbed_table
+from faults.forking import until
+from faults.matrix import attack
+from storage.real_cluster import Cluster
 
 from journeyman.experiment import run_sweep, sweep_table
 from journeyman.experiment.store import Store
@@ -27,14 +30,25 @@ def listening(process_id):
     return {address for name, address in sockets.items() if name in held}
 
 
-@pytest.mark.slow
-def test_a_worker_that_dies_and_a_scheduler_that_dies(starter, cluster, tmp_path):
+@attack("dask")
+def test_a_worker_that_dies_and_a_scheduler_that_dies(starter, tmp_path, times):
     """One after the other on one cluster, since starting one takes seconds.
 
     A worker is killed in the middle of the run: the other one does the rest, and the table is that of a local run.
     Cells that fail are told. Then the scheduler is killed: that is said, what was kept stays, and a local run resumes.
     """
-    out, dask = tmp_path / "out", {"executor": "dask", "scheduler": cluster.address, "checkpoint_seconds": 0.0}
+    for number in range(times):
+        (tmp_path / str(number)).mkdir()
+        cluster = Cluster(tmp_path / str(number))
+        try:
+            lose_worker_and_scheduler(starter, cluster, tmp_path / str(number))
+        finally:
+            cluster.close()
+
+
+def lose_worker_and_scheduler(starter, cluster, folder):
+    """Kill a worker, let cells fail, and kill the scheduler."""
+    out, dask = folder / "out", {"executor": "dask", "scheduler": cluster.address, "checkpoint_seconds": 0.0}
     workers = [cluster.add_worker() for _ in range(2)]
     running = starter.run(out, LONG, **dask)
     until(lambda: len(checkpoints(out)) == 2 or len(finished(out)) == 2, "both workers are at work")

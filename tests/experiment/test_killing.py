@@ -7,8 +7,10 @@ import time
 
 import numpy as np
 import pytest
-from experiment.processes import checkpoints, finished, is_alive, until
+from experiment.processes import checkpoints, finished
 from experiment.small import assert_same_tables, tiny_sweep, undisturbed_table
+from faults.forking import is_alive, until
+from faults.matrix import attack
 
 from journeyman.experiment import run_sweep, sweep_status, sweep_table
 
@@ -27,24 +29,42 @@ def steps_kept(sweep, out):
     return {status.cell.id: status.num_steps for status in sweep_status(sweep, out)}
 
 
-def kill_until_complete(starter, out, changes, longest, **options):
-    """Kill runs at random times until one gets to the end; look at the folder after each. Returns how many."""
-    rng, sweep, num_kills = np.random.default_rng(1), tiny_sweep(**changes), 0
+def stop_until_complete(starter, out, changes, longest, most, how, **options):
+    """Stop runs at random times until one gets to the end, or so many; look at the folder after each.
+
+    Returns how many were stopped.
+    """
+    rng, sweep, num_stopped = np.random.default_rng([how, most]), tiny_sweep(**changes), 0
     done, steps = {}, {}
-    while True:
+    while num_stopped < most:
         running = starter.run(out, changes, checkpoint_seconds=0.0, **options)
-        time.sleep(rng.uniform(0.0, longest) * (1.0 + 0.1 * num_kills))  # longer and longer, so that it ends
-        running.kill(group=num_kills % 2 == 0)
+        time.sleep(rng.uniform(0.0, longest) * (1.0 + 0.1 * num_stopped))  # longer and longer, so that it ends
+        running.kill(group=num_stopped % 2 == 0, how=how)
         code = running.wait()
+        assert "Traceback" not in running.text()
         assert done.items() <= finished(out).items()  # never lost, nor done again
         now = steps_kept(sweep, out)
         assert all(now[cell_id] >= count for cell_id, count in steps.items())
         done, steps = finished(out), now
         if code == 0 or len(done) == len(sweep.cells()):
             break
-        assert code == -signal.SIGKILL, running.text()
-        num_kills += 1
-    return num_kills
+        assert code == (130 if how == signal.SIGINT else -how), running.text()
+        num_stopped += 1
+    assert run_sweep(sweep, out, progress=False).is_complete
+    assert done.items() <= finished(out).items()
+    assert_same_tables(sweep_table(sweep, out), undisturbed_table(**changes))
+    return num_stopped
+
+
+def stop_repeatedly(starter, folder, times, how):
+    """Stop so many runs, of as many sweeps as that takes."""
+    changes, num_stopped, num_sweeps = {"steps": 6, "seeds": 2}, 0, 0
+    longest = seconds_in_peace(starter, folder / "peace", changes) / 4
+    while num_stopped < times:
+        out, most = folder / f"out-{num_sweeps}", times - num_stopped
+        num_stopped += stop_until_complete(starter, out, changes, longest, most, how)
+        num_sweeps += 1
+        assert num_sweeps <= times  # so many runs are too short, unless they are faster than that in peace
 
 
 def seconds_in_peace(starter, out, changes):
@@ -54,20 +74,24 @@ def seconds_in_peace(starter, out, changes):
     return time.perf_counter() - begin
 
 
-def test_killing_at_random_points_changes_nothing(starter, tmp_path):
-    changes = {"steps": 6, "seeds": 2}
-    longest = seconds_in_peace(starter, tmp_path / "peace", changes) / 4
-    num_kills = kill_until_complete(starter, tmp_path / "out", changes, longest)
-    assert num_kills >= 3  # so many runs are too short, unless they are faster than that in peace
-    assert run_sweep(tiny_sweep(**changes), tmp_path / "out", progress=False).num_new == 0
-    assert_same_tables(sweep_table(tiny_sweep(**changes), tmp_path / "out"), undisturbed_table(**changes))
+@attack("sweep-kill")
+def test_killing_at_random_points_changes_nothing(starter, tmp_path, times):
+    stop_repeatedly(starter, tmp_path, times, signal.SIGKILL)
+
+
+@attack("sweep-term")
+def test_ending_at_random_points_changes_nothing(starter, tmp_path, times):
+    stop_repeatedly(starter, tmp_path, times, signal.SIGTERM)
+
+
+@attack("sweep-interrupt")
+def test_interrupting_at_random_points_changes_nothing(starter, tmp_path, times):
+    stop_repeatedly(starter, tmp_path, times, signal.SIGINT)
 
 
 @pytest.mark.slow
 def test_killing_two_workers_at_random_points_changes_nothing(starter, tmp_path):
-    num_kills = kill_until_complete(starter, tmp_path / "out", LONG, 8.0, num_workers=2)
-    assert num_kills >= 1
-    assert_same_tables(sweep_table(tiny_sweep(**LONG), tmp_path / "out"), undisturbed_table(**LONG))
+    assert stop_until_complete(starter, tmp_path / "out", LONG, 8.0, 100, signal.SIGKILL, num_workers=2) >= 1
 
 
 @pytest.mark.slow
@@ -151,11 +175,15 @@ def test_two_runs_at_once_share_the_cells(starter, tmp_path):
     assert_same_tables(sweep_table(tiny_sweep(**SHORT), out), undisturbed_table(**SHORT))
 
 
-def test_a_full_disk_is_said_and_nothing_is_broken(starter, tmp_path):
-    out = tmp_path / "out"
-    running = starter.run(out, SHORT, checkpoint_seconds=0.0, max_file_bytes=20_000)
-    assert running.wait() == 1
-    assert "InputError: a checkpoint must go where it can be written" in running.text()
-    assert "Make room, then run the same command again." in running.text()
-    assert starter.run(out, SHORT).wait() == 0
-    assert_same_tables(sweep_table(tiny_sweep(**SHORT), out), undisturbed_table(**SHORT))
+@attack("disk-full-sweep")
+def test_a_full_disk_is_said_and_nothing_is_broken(starter, tmp_path, times):
+    rng = np.random.default_rng(times)
+    for number in range(times):
+        out, room = tmp_path / f"out-{number}", 20_000 if number == 0 else int(rng.integers(1_000, 24_000))
+        running = starter.run(out, SHORT, checkpoint_seconds=0.0, max_file_bytes=room)
+        assert running.wait() == 1
+        assert "must go where " in running.text()
+        assert "ake room" in running.text()
+        assert "Traceback" not in running.text()
+        assert starter.run(out, SHORT).wait() == 0
+        assert_same_tables(sweep_table(tiny_sweep(**SHORT), out), undisturbed_table(**SHORT))

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from experiment.processes import until
+from faults.forking import until
 
 LOCAL = [
     "--host",

@@ -1,10 +1,20 @@
 import multiprocessing
+import os
 
 import numpy as np
 import pytest
 
 from journeyman.errors import InputError
-from journeyman.storage.files import lock, made_folder, number_table, read_arrays, read_csv, whole_file
+from journeyman.storage.files import (
+    lock,
+    made_folder,
+    number_table,
+    read_arrays,
+    read_csv,
+    remove_leftovers,
+    whole_file,
+    write_block,
+)
 
 
 def test_a_file_is_replaced_when_it_is_whole(tmp_path):
@@ -15,6 +25,30 @@ def test_a_file_is_replaced_when_it_is_whole(tmp_path):
         assert path.read_text() == "old"
     assert path.read_text() == "new"
     assert [file.name for file in tmp_path.iterdir()] == ["result.txt"]
+
+
+def test_who_may_read_a_file_stays_as_it_was(tmp_path):
+    path = tmp_path / "result.txt"
+    path.write_text("old")
+    path.chmod(0o600)
+    with whole_file(path, "a result") as temporary:
+        assert temporary.stat().st_mode & 0o777 == 0o600  # from the start
+        temporary.write_text("new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o600)
+
+
+def test_what_killed_processes_left_is_removed_once_it_is_old(tmp_path):
+    names = [".a[1].csv.0000.part", ".a1.csv.0000.part", ".b.csv.0000.part", "a.part"]
+    for name in names:
+        (tmp_path / name).write_text("half")
+    remove_leftovers(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 4  # somebody may be writing them
+    for name in names:
+        os.utime(tmp_path / name, (0, 0))
+    remove_leftovers(tmp_path, "a[1].csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])
+    remove_leftovers(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.part"]
 
 
 def test_a_failure_leaves_what_was_there(tmp_path):
@@ -90,3 +124,18 @@ def test_tables_are_read_with_their_lines(tmp_path):
         number_table(path, lines, 2)
     with pytest.raises(InputError, match=r"hold 3 fields, numbers in a, got '1,x' at line 3 of a\.csv"):
         number_table(path, lines, 3, {"a": 0})
+
+
+def test_a_block_of_a_page_is_replaced_and_the_rest_stays(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "a\n<!-- one: made by x.py -->\nold\n<!-- end of one -->\nb\n<!-- two: made by x.py -->\n<!-- end of two -->"
+    )
+    for _ in range(2):
+        write_block(page, "one", ["1", "2"])
+    assert page.read_text() == (
+        "a\n<!-- one: made by x.py -->\n1\n2\n<!-- end of one -->\nb\n<!-- two: made by x.py -->\n<!-- end of two -->"
+    )
+    for name in ("three", "end of two"):
+        with pytest.raises(InputError, match=rf"must say where its {name} is"):
+            write_block(page, name, [])

@@ -11,7 +11,7 @@ from journeyman.errors import StudyError
 from journeyman.inference import infer
 from journeyman.learner import ActiveLearner
 from journeyman.study import Study
-from journeyman.study.database import APPLICATION_ID, SCHEMA_VERSION
+from journeyman.study.database import APPLICATION_ID, SCHEMA_VERSION, create_file
 from journeyman.study.recovery import recover
 
 FIXTURES = Path(__file__).with_name("fixtures")
@@ -121,7 +121,7 @@ def test_a_busy_file_is_waited_for_and_then_explained(path, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "got an empty file"),
+        (b"", "got a file without content"),
         (b"# a text file that is no study\n" * 100, "its first bytes are not those of one"),
         (None, "the study must exist"),
     ],
@@ -170,7 +170,7 @@ def test_a_changed_event_is_found_and_the_rest_recovered(path, tmp_path):
 
 def test_a_lost_problem_can_be_given(path, tmp_path):
     change(path, "UPDATE problem SET arrays = X'0102'")
-    with pytest.raises(StudyError, match="is damaged: the problem must be arrays"):
+    with pytest.raises(StudyError, match="is damaged: the problem must be as written"):
         Study.open(path)
     with pytest.raises(StudyError, match=r"--problem problem\.toml"):
         recover(path, tmp_path / "new.study")
@@ -179,6 +179,47 @@ def test_a_lost_problem_can_be_given(path, tmp_path):
     assert recovery.losses == ("The stored problem could not be read; the one that you gave is used.",)
     with Study.open(tmp_path / "new.study", num_threads=1) as study:
         assert len(study.demonstrations) == 5
+
+
+def test_a_changed_copy_of_an_answer_changes_no_answer_that_is_recovered(path, tmp_path):
+    """The table of demonstrations counts only for what happened after the damage."""
+    change(
+        path,
+        "DROP TRIGGER events_are_never_changed",
+        "UPDATE events SET payload = '{}' WHERE number = 11",
+        "UPDATE demonstrations SET record = (SELECT record FROM demonstrations WHERE answer = '2') WHERE answer = '0'",
+    )
+    recover(path, tmp_path / "new.study")
+    with Study.open(tmp_path / "new.study", num_threads=1) as study:
+        assert study.answers[0].steps == answer_to(study.queries[0]).steps
+
+
+@pytest.mark.parametrize("table", ["problem", "settings"])
+def test_changed_problem_and_settings_are_noticed(path, tmp_path, table):
+    """Though they are still valid: another beta or delta."""
+    column, before, after = {"problem": ("facts", "2.0", "6.0"), "settings": ("record", "0.1", "0.7")}[table]
+    change(path, f"UPDATE {table} SET {column} = replace({column}, '{before}', '{after}')")
+    with pytest.raises(StudyError, match=f"is damaged: the {table} must be as written"):
+        Study.open(path)
+    if table == "settings":
+        assert "The settings could not be read" in recover(path, tmp_path / "new.study").losses[0]
+    else:
+        with pytest.raises(StudyError, match="Give the one that it was made with"):
+            recover(path, tmp_path / "new.study")
+
+
+def test_a_study_that_was_not_finished_says_one_thing_to_do(tmp_path):
+    path = tmp_path / "a.study"
+    create_file(path).close()
+    for read_only in (False, True):
+        with pytest.raises(StudyError, match="Delete it, then make the study again") as told:
+            Study.open(path, read_only=read_only)
+        assert "recover" not in str(told.value)
+
+
+def test_names_that_are_too_long_do_not_exist(tmp_path):
+    with pytest.raises(StudyError, match="the study must exist"):
+        Study.open(tmp_path / ("a" * 300))
 
 
 def test_a_file_with_broken_pages_is_explained(path, tmp_path):

@@ -271,3 +271,21 @@ def test_labels_must_exist_to_be_written(tmp_path):
 def test_a_table_of_no_rows_keeps_its_columns(tmp_path):
     write_table({"state": [], "mean": []}, tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text() == "state,mean\n"
+
+
+@pytest.mark.parametrize("name", ["a\ud800b", "a\u2028b", "a\x85b", "a\rb", "a\nb", "a\x1b[31mb", "a\x00b"])
+def test_names_that_no_table_could_give_back_are_refused(tmp_path, name):
+    with Study.create(tmp_path / "a.study", tiny_problem(), num_threads=1, **SETTINGS) as study:
+        query = study.ask()
+        with pytest.raises(InputError, match="an annotator must have a name of ordinary letters"):
+            study.tell(query, 0, annotator=name)
+        study.tell(query, 0, annotator="\u5c71\u7530\u3000\u592a\u90ce")
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "jsonl", "parquet", "npz"])
+def test_a_name_of_an_old_study_does_not_stop_an_export(tmp_path, ending):
+    """Version 0.1 took any name."""
+    path = tmp_path / f"answers.{ending}"
+    export_demonstrations([Demonstration.annotation(0, 1, annotator="a\ud800b")], path, tiny_problem())
+    (found,) = read_demonstrations(path, tiny_problem())
+    assert found.steps == ((0, 1),)

@@ -11,6 +11,7 @@ number of samples it equals Reward-EIG, because hardly two samples agree on all 
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +24,7 @@ from journeyman.checks import float_array, one_of
 from journeyman.errors import InputError
 from journeyman.inference.posterior import Posterior
 from journeyman.mdp import occupancy as occupancy_of
-from journeyman.mdp.policies import checked_policies
+from journeyman.mdp.policies import VISIT_TOLERANCE, checked_policies
 from journeyman.types import FloatArray, IntArray
 
 COMPONENTS = ("local", "joint")
@@ -70,15 +71,19 @@ def rate_pac_eig(
     limits = unit * checked_edges(edges)
     mdp = posterior.problem.mdp
     chosen = most_likely_optimal(posterior) if policy is None else checked_policies(mdp, policy)
-    visits = occupancy_of(mdp, chosen)
+    visits = occupancy_of(mdp, chosen, tolerance=VISIT_TOLERANCE)
     factors = visits if occupancy else np.ones(mdp.num_states)
-    lost = regrets(posterior, chosen, visits) / regret_unit(posterior, context.epsilon)
-    can_fail = bool((posterior.weights @ (lost >= context.epsilon)) > NO_CHANCE)
+
+    @cache  # only known where all scores are 0: in large worlds it takes seconds
+    def can_fail() -> bool:
+        lost = regrets(posterior, chosen, visits) / regret_unit(posterior, context.epsilon)
+        return bool((posterior.weights @ (lost >= context.epsilon)) > NO_CHANCE)
+
     for num_halvings in range(MAX_HALVINGS + 1):
         scaled = limits / 2.0**num_halvings
         partition = regret_partition(posterior, context, chosen, factors, scaled, is_joint=components == "joint")
         rating = rate_information(posterior, context, partition, estimator=estimator)
-        if rating.values.max() > NO_INFORMATION or not can_fail or limits[0] == 0.0:
+        if rating.values.max() > NO_INFORMATION or limits[0] == 0.0 or not can_fail():
             break
     details = {
         "edges": (scaled / unit).tolist(),
@@ -86,7 +91,7 @@ def rate_pac_eig(
         "num_configurations": int(partition.num_labels.max()),
         "num_samples": posterior.num_samples,
     }
-    warnings = (*rating.warnings, *_warnings(rating.values, num_halvings, can_fail))
+    warnings = (*rating.warnings, *_warnings(rating.values, num_halvings))
     return Rating(rating.values, rating.standard_error, details, warnings, rating.again_fn)
 
 
@@ -159,8 +164,8 @@ def regret_partition(
     return Partition(joint[None]) if is_joint else Partition(local, places=places)
 
 
-def _warnings(values: FloatArray, num_halvings: int, can_fail: bool) -> tuple[str, ...]:
-    if num_halvings == 0 or not can_fail:
+def _warnings(values: FloatArray, num_halvings: int) -> tuple[str, ...]:
+    if num_halvings == 0:
         return ()
     if values.max() <= NO_INFORMATION:
         return (

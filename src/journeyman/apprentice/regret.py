@@ -25,6 +25,7 @@ from journeyman.mdp.accuracy import relative_rounding
 from journeyman.mdp.policies import (
     LINEAR_TOLERANCE,
     MAX_FACTORISED_STATES,
+    VISIT_TOLERANCE,
     action_probabilities,
     evaluate_policy_batch,
     occupancy,
@@ -103,7 +104,7 @@ def regret_estimates(posterior: Posterior, policy: ArrayLike, visits: FloatArray
     are gone through one at a time.
     """
     mdp = posterior.problem.mdp
-    nu = occupancy(mdp, policy) if visits is None else visits
+    nu = occupancy(mdp, policy, tolerance=VISIT_TOLERANCE) if visits is None else visits
     if posterior.is_large:
         looked = posterior.looked(action_probabilities(mdp, policy), nu)
         total, errors, largest = looked.regrets, looked.value_errors + looked.errors, looked.largest
@@ -113,7 +114,7 @@ def regret_estimates(posterior: Posterior, policy: ArrayLike, visits: FloatArray
         errors = accuracy.values @ mdp.initial + (accuracy.local + step.rounding) @ nu
     errors = errors + SOLVING / (1.0 - mdp.discount) * total
     if mdp.num_states > MAX_FACTORISED_STATES:  # occupancies by sweeps, see `solve_linear`
-        errors = errors + LINEAR_TOLERANCE * (1.0 + float(nu.max())) * largest
+        errors = errors + VISIT_TOLERANCE * (1.0 + float(nu.max())) * largest
     return Estimates(total, errors)
 
 

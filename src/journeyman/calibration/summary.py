@@ -44,10 +44,13 @@ def is_covered(levels: FloatArray, chance: float) -> FloatArray:
 def coverage(levels: FloatArray, chance: float) -> Coverage:
     """Return the coverage of one quantity from its levels `[N]`, with Clopper and Pearson's exact interval."""
     hits = int(is_covered(levels, chance).sum())
-    return Coverage(chance, hits / len(levels), *_exact_interval(hits, len(levels)))
+    return Coverage(chance, hits / len(levels), *exact_interval(hits, len(levels)))
 
 
-def _exact_interval(hits: int, total: int) -> tuple[float, float]:
+def exact_interval(hits: int, total: int) -> tuple[float, float]:
+    """Return Clopper and Pearson's 95 % interval of a share; all of [0, 1] if there is nothing to count."""
+    if total == 0:
+        return 0.0, 1.0
     low, high = stats.binomtest(hits, total).proportion_ci(CONFIDENCE, "exact")
     return float(low), float(high)
 
@@ -62,7 +65,7 @@ def pooled_coverage(levels: FloatArray, chance: float) -> Coverage:
     covered = is_covered(levels, chance)
     shares = covered.mean(axis=1)
     share, size = float(shares.mean()), len(shares)
-    low, high = _exact_interval(int(covered.sum()), covered.size)
+    low, high = exact_interval(int(covered.sum()), covered.size)
     half = 1.0
     if size > 1:
         error = float(shares.std(ddof=1)) / np.sqrt(size)

@@ -1,11 +1,13 @@
 """The `journeyman` command: its commands, its version, its errors."""
 
 import errno
+import os
 import reprlib
+import sys
 import warnings
 from collections import UserDict
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -46,6 +48,8 @@ COMMANDS = {
     "sweep": "Run an experiment grid: worlds x acquisitions x inference x queries x seeds, "
     "on all cores or on a cluster.",
 }
+
+LOST_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 
 
 def loaded_command(name: str) -> Any:
@@ -129,19 +133,42 @@ def options(
 
 
 def main() -> None:
-    """Run the command line; print a JourneymanError as a message and exit with code 1."""
+    """Run the command line; print a JourneymanError as a message and exit with code 1, and with 130 after Ctrl-C."""
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="a certificate holds on a grid")  # every text says it, too
-            app(prog_name="journeyman")
+            try:
+                app(prog_name="journeyman")
+            finally:
+                sys.stdout.flush()
     except JourneymanError as error:
         print_error(error)
         raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-        print_error(JourneymanError(f"a file must have a shorter name, got {reprlib.repr(error.filename)}. Rename it."))
-        raise SystemExit(1) from None
+        if error.errno == errno.ENAMETOOLONG:
+            print_error(
+                JourneymanError(f"a file must have a shorter name, got {reprlib.repr(error.filename)}. Rename it.")
+            )
+            raise SystemExit(1) from None
+        if error.filename is not None or error.errno not in LOST_OUTPUT:
+            raise  # a bug
+        give_up_output(error)
+
+
+def give_up_output(error: OSError) -> NoReturn:
+    """Say that what was to be printed is lost: the disk behind it is full, for example, or nobody reads any more."""
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())  # what is still to be flushed
+    if error.errno != errno.EPIPE:
+        print_error(
+            JourneymanError(
+                f"what is printed must go somewhere, but writing it failed: {error.strerror}. The command itself did "
+                "its work, and what it stored is kept: look at that before you do it again."
+            )
+        )
+    raise SystemExit(1)
 
 
 def print_error(error: JourneymanError) -> None:

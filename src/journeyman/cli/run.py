@@ -134,9 +134,7 @@ def opened_run(
 
 def check_same(study: "Study", problem: "Problem", settings: "LearnerSettings", folder: Path) -> None:
     """Refuse a study of another run, and say what is different."""
-    import numpy as np
-
-    from journeyman.problem_files import problem_to_record
+    from journeyman.problem_files import is_same_problem
 
     theirs, ours = study.settings.to_record(), settings.to_record()
     for name in {**ours, **theirs}:  # a setting that is left out of a record is not set
@@ -145,8 +143,7 @@ def check_same(study: "Study", problem: "Problem", settings: "LearnerSettings", 
                 f"a run must be resumed with the settings that it began with, got {name} = {ours.get(name)!r} where "
                 f"{str(folder)!r} has {theirs.get(name)!r}. Choose another folder, or the old settings."
             )
-    (facts, arrays), (old_facts, old_arrays) = problem_to_record(problem), problem_to_record(study.problem)
-    if facts != old_facts or any(not np.array_equal(arrays[name], old_arrays[name]) for name in arrays):
+    if not is_same_problem(problem, study.problem):
         raise InputError(
             f"a run must be resumed with the problem that it began with, got another than {str(folder)!r} has. "
             "Choose another folder, or the old problem."

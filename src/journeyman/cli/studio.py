@@ -12,7 +12,6 @@ from journeyman.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from journeyman.problem import Problem
     from journeyman.study import Study
 
 
@@ -207,24 +206,14 @@ def opened(
 
 def other_options(study: "Study", world: str | None, world_set: list[str] | None, seed: int) -> list[str]:
     """Return the options of a world that make another one than that of a study; none if they make the same."""
+    from journeyman.problem_files import is_same_problem
+
     if not world_set:
         return []
     if world is None:
         opt.check_no_options(world_set)
     is_same = is_same_problem(opt.chosen_world(world, None, world_set, seed).problem, study.problem)
     return [] if is_same else list(world_set)
-
-
-def is_same_problem(one: "Problem", other: "Problem") -> bool:
-    """Whether two problems would be written alike into a file."""
-    import numpy as np
-
-    from journeyman.problem_files import problem_to_record
-
-    (facts, arrays), (others, other_arrays) = problem_to_record(one), problem_to_record(other)
-    return (facts, arrays.keys()) == (others, other_arrays.keys()) and all(
-        np.array_equal(arrays[name], other_arrays[name]) for name in arrays
-    )
 
 
 def check_settings(study: "Study", length: int | None, wanted: dict[str, Any], others: list[str]) -> None:

@@ -5,6 +5,7 @@ bit. Its rows are enough for that, because the expert's answers follow from the 
 of the learner only saves the time of computing the posterior again.
 """
 
+import hashlib
 import io
 import json
 import time
@@ -153,12 +154,22 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint, metrics: tuple[str, ...]
     """Write a checkpoint, whole or not at all."""
     snapshot = dict(checkpoint.snapshot or {})
     state = snapshot.pop("state", None)
-    text = json.dumps({"cell": path.stem, "rows": checkpoint.rows, "metrics": metrics, "state": state})
+    about = {"cell": path.stem, "rows": checkpoint.rows, "metrics": metrics, "state": state}
+    text = json.dumps(about | {"arrays": arrays_hash(snapshot)})
     arrays: dict[str, Any] = {PLAIN: np.frombuffer(text.encode(), dtype=np.uint8), **snapshot}
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     with whole_file(path, "a checkpoint", advice="Make room, then run the same command again.") as temporary:
         temporary.write_bytes(buffer.getvalue())
+
+
+def arrays_hash(arrays: Mapping[str, Any]) -> str:
+    """Return a hash of names, kinds, shapes and values; a file's own checksums do not cover the first three."""
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        values = np.asarray(arrays[name])
+        found.update(f"{name} {values.dtype.str} {values.shape} ".encode() + values.tobytes())
+    return found.hexdigest()
 
 
 def load_checkpoint(path: Path, metrics: tuple[str, ...]) -> Checkpoint:
@@ -170,6 +181,8 @@ def load_checkpoint(path: Path, metrics: tuple[str, ...]) -> Checkpoint:
         arrays = read_arrays(path)
         plain = json.loads(arrays.pop(PLAIN).tobytes())
         if plain.get("cell", path.stem) != path.stem or not set(metrics) <= set(plain["metrics"]):
+            return Checkpoint()
+        if plain.get("arrays", arrays_hash(arrays)) != arrays_hash(arrays):
             return Checkpoint()
         state = plain["state"]
         return Checkpoint(tuple(plain["rows"]), None if state is None else {"state": state, **arrays})

@@ -12,7 +12,6 @@ shared: a cell is worked on by one process at a time.
 import json
 import os
 import shutil
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,13 +24,12 @@ from journeyman.experiment import results
 from journeyman.experiment.cell import ID_LENGTH, Cell
 from journeyman.experiment.cell_run import Checkpoint, Job, Row, load_checkpoint, save_checkpoint
 from journeyman.experiment.results import StoredResult
-from journeyman.storage.files import try_lock, whole_file
+from journeyman.storage.files import remove_leftovers, try_lock, whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 PARTS = ("results", "checkpoints", "failures", "locks")
-LEFTOVER_SECONDS = 3600.0  # age of a half-written file that nobody writes any more
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,10 +198,7 @@ def open_store(path: str | Path) -> Store:
     except OSError as error:
         raise _unwritable(folder, error) from None
     for part in PARTS:
-        for leftover in (folder / part).glob(".*.part"):  # of a process that was killed
-            with suppress(OSError):
-                if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
-                    leftover.unlink()
+        remove_leftovers(folder / part)
     return Store(folder)
 
 

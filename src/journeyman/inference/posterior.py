@@ -26,7 +26,7 @@ from journeyman.inference.likelihood import (
     no_parameters,
     policy_slopes,
 )
-from journeyman.inference.target import MAX_EXACT_STATES
+from journeyman.inference.target import LARGE_TOLERANCE, MAX_EXACT_STATES
 from journeyman.inference.weights import systematic_resample
 from journeyman.mdp import Solution, kernels as mdp_kernels, solve, solve_batch
 from journeyman.mdp.accuracy import Accuracy, Looked, accuracy_of, look_through
@@ -361,8 +361,10 @@ class Posterior:
     @cached_property
     def mean_solution(self) -> Solution:
         """Solution for the posterior-mean reward: its policy has the largest expected return."""
-        start = self.weights.astype(self.values.dtype) @ self.values if self.is_large else None
-        return solve(self.problem.mdp, self.mean_reward(), initial_values=start)
+        if not self.is_large:
+            return solve(self.problem.mdp, self.mean_reward())
+        start = self.weights.astype(self.values.dtype) @ self.values
+        return solve(self.problem.mdp, self.mean_reward(), initial_values=start, tol=LARGE_TOLERANCE)
 
     @cached_property
     def accuracy(self) -> Accuracy:

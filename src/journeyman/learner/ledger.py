@@ -10,7 +10,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
-from journeyman.checks import whole_number
+from journeyman.checks import check_name, whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.learner.duplicates import duplicates_message, find_duplicates
@@ -154,6 +154,8 @@ def action_index(mdp: FiniteMDP, action: int | str) -> int:
 
 
 def _signed(answer: Demonstration, annotator: str | None, timestamp: datetime | None) -> Demonstration:
+    """Return an answer with who gave it and when; names must be such that every format can say them."""
+    check_name(answer.annotator or annotator, "an annotator")
     return replace(answer, annotator=answer.annotator or annotator, timestamp=answer.timestamp or timestamp)
 
 

@@ -25,7 +25,7 @@ def save_mdp(mdp: FiniteMDP, path: str | Path) -> None:
     if not os.path.isdir(path.parent):
         raise InputError(f"the folder of an MDP file must exist, got {str(path.parent)!r}. Create it first.")
     advice = "Check the place, its permissions and the free space."
-    with whole_file(path, "an MDP", advice=advice) as temporary, temporary.open("xb") as file:
+    with whole_file(path, "an MDP", advice=advice) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, format=np.array(FORMAT), **mdp_to_arrays(mdp))
 
 

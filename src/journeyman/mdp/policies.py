@@ -21,6 +21,7 @@ from journeyman.types import FloatArray, IntArray
 
 MAX_FACTORISED_STATES = 20_000
 LINEAR_TOLERANCE = 1e-9
+VISIT_TOLERANCE = 1e-7  # of the visits of large worlds, whose values have larger errors
 MAX_STACKED_STATES = 400
 STACKED_ENTRIES = 1_000_000  # of the linear systems that are solved at once
 
@@ -114,14 +115,16 @@ def evaluate_policy_batch(mdp: FiniteMDP, policy: ArrayLike, rewards: ArrayLike)
     return solve_linear(policy_matrix(mdp, probabilities), expected)
 
 
-def occupancy(mdp: FiniteMDP, policy: ArrayLike, initial: ArrayLike | None = None) -> FloatArray:
+def occupancy(
+    mdp: FiniteMDP, policy: ArrayLike, initial: ArrayLike | None = None, *, tolerance: float = LINEAR_TOLERANCE
+) -> FloatArray:
     """Return the discounted number of visits `[S]` of each state from `initial` (default: the MDP's).
 
-    Sums to at most 1 / (1 - discount); occupancy . r_pi is the expected return.
+    Sums to at most 1 / (1 - discount); occupancy . r_pi is the expected return. `tolerance` is as in `solve_linear`.
     """
     rho = mdp.initial if initial is None else checked_initial(initial, mdp.num_states)
     matrix = policy_matrix(mdp, action_probabilities(mdp, policy))
-    return np.asarray(solve_linear(matrix.T.tocsr(), rho[None])[0])
+    return np.asarray(solve_linear(matrix.T.tocsr(), rho[None], tolerance)[0])
 
 
 def occupancies(mdp: FiniteMDP, policies: IntArray) -> FloatArray:
@@ -143,21 +146,21 @@ def occupancies(mdp: FiniteMDP, policies: IntArray) -> FloatArray:
     return found
 
 
-def solve_linear(matrix: Any, right_sides: FloatArray) -> FloatArray:
+def solve_linear(matrix: Any, right_sides: FloatArray, tolerance: float = LINEAR_TOLERANCE) -> FloatArray:
     """Solve (I - matrix) x = b for each row of `right_sides` `[M, S]`; `matrix` is discounted and sub-stochastic.
 
     The rows or the columns of `matrix` sum to less than 1. By sparse factorisation up to 20,000 states, exact up to
-    rounding; by Krylov iterations above, with max |x - exact| <= 1e-9 (1 + max |x|) guaranteed.
+    rounding; by Krylov iterations above, with max |x - exact| <= tolerance (1 + max |x|) guaranteed.
     """
     num_states = matrix.shape[0]
     if num_states <= MAX_FACTORISED_STATES:
         identity: Any = sparse.eye_array(num_states, format="csc")
         factor = splu((identity - matrix).tocsc())
         return np.ascontiguousarray(factor.solve(np.ascontiguousarray(right_sides.T)).T)
-    return _solve_in_rounds(matrix, np.require(right_sides, requirements=["C", "W"]))
+    return _solve_in_rounds(matrix, np.require(right_sides, requirements=["C", "W"]), tolerance)
 
 
-def _solve_in_rounds(matrix: Any, right_sides: FloatArray) -> FloatArray:
+def _solve_in_rounds(matrix: Any, right_sides: FloatArray, wanted: float) -> FloatArray:
     """Solve as for the values of a problem with one action, ever finer until the bound holds; raise if it never does.
 
     The bound on max |x - exact| is the norm of the residual over 1 - the norm of `matrix`: the maximum norm, where rows
@@ -173,8 +176,8 @@ def _solve_in_rounds(matrix: Any, right_sides: FloatArray) -> FloatArray:
     rounding = 2.0**-52 * (4 + int(np.diff(matrix.indptr).max()))
     solution = np.zeros_like(right_sides)
     finest = 1.0 if norm is np.max else 1.0 / matrix.shape[0]  # in the sum norm the errors of all states add up
-    tolerance, bound = LINEAR_TOLERANCE * (1.0 - contraction), np.full(len(right_sides), np.inf)
-    while tolerance >= 1e-3 * LINEAR_TOLERANCE * (1.0 - contraction) * finest:
+    tolerance, bound = wanted * (1.0 - contraction), np.full(len(right_sides), np.inf)
+    while tolerance >= 1e-3 * wanted * (1.0 - contraction) * finest:
         for b, x in zip(right_sides, solution, strict=True):
             memory[: krylov.HEAD] = 0.0
             x *= sign
@@ -184,11 +187,11 @@ def _solve_in_rounds(matrix: Any, right_sides: FloatArray) -> FloatArray:
         error = np.abs(right_sides + (matrix @ solution.T).T - solution)
         error += rounding * (np.abs(right_sides) + (matrix @ np.abs(solution.T)).T + np.abs(solution))
         bound = norm(error, axis=1) / (1.0 - contraction)
-        if (bound <= LINEAR_TOLERANCE * (1.0 + np.abs(solution).max(axis=1))).all():
+        if (bound <= wanted * (1.0 + np.abs(solution).max(axis=1))).all():
             return solution
         tolerance *= 0.1
     raise InputError(
-        f"the discount must be small enough to find values within {LINEAR_TOLERANCE:g}, "
+        f"the discount must be small enough to find values within {wanted:g}, "
         f"got a bound of {bound.max():.2g} after all iterations. Use a discount further from 1."
     )
 

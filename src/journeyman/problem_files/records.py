@@ -47,6 +47,14 @@ def problem_to_record(problem: Problem) -> ProblemRecord:
     return ProblemRecord(facts, arrays | prior_arrays)
 
 
+def is_same_problem(one: Problem, other: Problem) -> bool:
+    """Whether two problems would be written alike into a file."""
+    (facts, arrays), (others, other_arrays) = problem_to_record(one), problem_to_record(other)
+    return (facts, arrays.keys()) == (others, other_arrays.keys()) and all(
+        np.array_equal(arrays[name], other_arrays[name]) for name in arrays
+    )
+
+
 def problem_from_record(record: ProblemRecord | tuple[dict[str, Any], dict[str, AnyArray]]) -> Problem:
     """Return the problem that `problem_to_record` took apart; refuses a record of another format, and a damaged one."""
     facts, arrays = record

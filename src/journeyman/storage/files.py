@@ -1,9 +1,13 @@
 """Files that are written whole or not at all, and by one process at a time; arrays and tables that are read whole."""
 
 import csv
+import glob
 import io
 import os
+import re
 import secrets
+import stat
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,16 +18,23 @@ import numpy as np
 from journeyman.errors import InputError
 from journeyman.types import AnyArray, FloatArray
 
+LEFTOVER_SECONDS = 3600.0  # age of a half-written file that nobody writes any more
+
 
 @contextmanager
 def whole_file(path: Path, what: str, *, advice: str = "Choose another place.") -> Iterator[Path]:
     """Give the path of a new file to write; when that is done it is flushed to disk and takes the place of `path`.
 
-    On failure nothing is left behind and what was at `path` stays. An OSError becomes an InputError in which `what`
-    names the thing that was to be written: "a picture must go where it can be written, ...".
+    On failure nothing is left behind and what was at `path` stays. Whoever might read and write the old file, and
+    nobody else, may do so with the new one. An OSError becomes an InputError in which `what` names the thing that was
+    to be written: "a picture must go where it can be written, ...".
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
+        with suppress(FileNotFoundError):
+            mode = stat.S_IMODE(path.stat().st_mode)
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            temporary.chmod(mode | stat.S_IWUSR)
         yield temporary
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
@@ -35,6 +46,28 @@ def whole_file(path: Path, what: str, *, advice: str = "Choose another place.") 
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def remove_leftovers(folder: Path, name: str = "*") -> None:
+    """Remove what processes that were killed left half written in place of some file, or of any."""
+    for leftover in folder.glob(f".{name if name == '*' else glob.escape(name)}.*.part"):
+        with suppress(OSError):
+            if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
+                leftover.unlink()
+
+
+def write_block(path: Path, name: str, lines: Sequence[str]) -> None:
+    """Replace what a page has between "<!-- NAME: made by ... -->" and "<!-- end of NAME -->", and leave the rest."""
+    text = path.read_text("utf-8")
+    begin, end = re.search(rf"<!-- {re.escape(name)}: made by [^>]* -->", text), f"<!-- end of {name} -->"
+    if begin is None or end not in text[begin.end() :]:
+        raise InputError(
+            f"the page must say where its {name} is, got no marks in {str(path)!r}. Write <!-- {name}: made by run.py "
+            f"--> on a line of its own, and {end} below."
+        )
+    with whole_file(path, "a page") as temporary:
+        after = text.index(end, begin.end())
+        temporary.write_text("\n".join([text[: begin.end()], *lines, text[after:]]), "utf-8")
 
 
 def try_lock(file: IO[Any]) -> bool:

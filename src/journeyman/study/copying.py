@@ -1,15 +1,32 @@
-"""New study files with the events of others: clones, which have other settings, and what is recovered."""
+"""New study files with what others hold: backups, clones, which have other settings, and what is recovered."""
 
+import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from journeyman.errors import InputError
 from journeyman.learner import Event, LearnerSettings
 from journeyman.learner.ledger import Ledger, apply_event
 from journeyman.problem import Problem
+from journeyman.storage.files import whole_file
 from journeyman.study import store
-from journeyman.study.database import create_file, transaction
+from journeyman.study.database import check_new, create_file, explain_errors, open_file, transaction
 from journeyman.study.log import EventLog
+
+
+def copy_file(connection: sqlite3.Connection, path: Path, new_path: Path) -> None:
+    """Copy a study page by page to a file that does not exist yet, whole or not at all.
+
+    Writers wait for the moment that this takes, so that the copy is of one point in time.
+    """
+    check_new(new_path)
+    with whole_file(new_path, "a backup") as temporary:
+        with explain_errors(path), closing(sqlite3.connect(temporary)) as copy:
+            connection.backup(copy)
+        with closing(open_file(temporary, is_read_only=True)):
+            pass  # it is a study, and whole
+        check_new(new_path)
 
 
 def write_study(

@@ -14,19 +14,22 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 
 from journeyman.errors import JourneymanError, StudyError, UnknownNameError
 from journeyman.registry import PLUGINS
+from journeyman.study.descriptors import first_bytes, held_connection
+from journeyman.study.sealing import seal_of
 
 APPLICATION_ID = 0x6A6D7374  # "jmst"
 
 # `user_version` counts the migrations that a file has gone through: migration i brings it from i to i + 1. Never change
 # one that was released: add another. The second changes no table: it keeps version 0.1 from turning the log on again.
 # The third also keeps older versions from events that they do not know ("correct", "set"). The fourth is what people
-# have before them in the studio: who has which questions, the steps of a run that is not finished, and comments.
+# have before them in the studio: who has which questions, the steps of a run that is not finished, and comments. The
+# fifth adds checksums of what is not an event: `seal_of` is `sealing.seal_of`.
 MIGRATIONS: tuple[str, ...] = (
     (files("journeyman.study") / "schema.sql").read_text("utf-8"),
     "",
@@ -51,6 +54,14 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (query_id, annotator)
     );
     """,
+    """
+    ALTER TABLE problem ADD COLUMN seal TEXT;
+    ALTER TABLE settings ADD COLUMN seal TEXT;
+    ALTER TABLE snapshots ADD COLUMN seal TEXT;
+    ALTER TABLE verdicts ADD COLUMN seal TEXT;
+    UPDATE problem SET seal = seal_of(facts, arrays);
+    UPDATE settings SET seal = seal_of(record, created_at, created_by, identity);
+    """,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
@@ -60,19 +71,37 @@ MOUNTS = Path("/proc/self/mountinfo")
 DAMAGE = (  # what stored data raise that are not as we write them
     KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
 )  # fmt: skip
+HOLDS_DATA = ("problem", "settings", "events", "queries", "demonstrations")  # not snapshots, which only save time
+UNFINISHED = (
+    "{path!r} must be a study, got a file without content: the process that made it was stopped. Delete it, then make "
+    "the study again."
+)
+UNREPAIRED = (
+    "the study '{path}' must be repaired once, since a process was stopped while it wrote. Open it where it can be "
+    "written: journeyman study status {path}"
+)
 RECOVER = "Copy what can be read into a new study: journeyman study recover {path} NEW.study"
+
+
+def check_new(path: Path) -> None:
+    """Refuse a place where no new study can be: one without a folder, or that is taken."""
+    if not os.path.isdir(path.parent):
+        raise StudyError(f"the folder of a study must exist, got {str(path.parent)!r}. Create it first.")
+    if os.path.lexists(path):
+        raise StudyError(_taken(path))
+
+
+def _taken(path: Path) -> str:
+    return f"a new study must not overwrite a file, but {str(path)!r} exists. Open it, or choose another name."
 
 
 def create_file(path: Path) -> sqlite3.Connection:
     """Make an empty study file; refuses one that exists."""
-    if not os.path.isdir(path.parent):
-        raise StudyError(f"the folder of a study must exist, got {str(path.parent)!r}. Create it first.")
+    check_new(path)
     try:
         path.touch(exist_ok=False)  # of two processes that create one study, one gets it
     except FileExistsError:
-        raise StudyError(
-            f"a new study must not overwrite a file, but {str(path)!r} exists. Open it, or choose another name."
-        ) from None
+        raise StudyError(_taken(path)) from None
     except OSError as error:
         raise StudyError(
             f"a study must go where it can be written, got {str(path)!r}: {error.strerror}. Choose another place."
@@ -89,10 +118,7 @@ def open_file(path: Path, *, is_read_only: bool = False) -> sqlite3.Connection:
     if not os.path.isfile(path):
         raise StudyError(f"the study must exist, got {str(path)!r}. Check the path, or make one: journeyman study new")
     if path.stat().st_size == 0:
-        raise StudyError(
-            f"{str(path)!r} must be a study, got an empty file: it was interrupted while it was made. Delete it, then "
-            "create it again."
-        )
+        raise StudyError(UNFINISHED.format(path=str(path)))
     aliases = several_names(path)
     if aliases is not None and (not is_read_only or _has_log(path)):
         raise StudyError(aliases)
@@ -100,6 +126,7 @@ def open_file(path: Path, *, is_read_only: bool = False) -> sqlite3.Connection:
     connection = _connected(path, is_read_only=is_read_only)
     try:
         _check_kind(connection, path)
+        _check_whole(connection, path)
         return connection if is_read_only else _prepared(connection, path)
     except BaseException:
         connection.close()
@@ -119,6 +146,19 @@ def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
             f"{str(path)!r} must be a study of schema {SCHEMA_VERSION} or older, got {version}, from a newer version. "
             "Update journeyman: pip install --upgrade journeyman"
         )
+    with explain_errors(path):
+        is_empty = not has_tables or connection.execute("SELECT 1 FROM problem").fetchone() is None
+        if is_empty and (not has_tables or connection.execute("SELECT 1 FROM events").fetchone() is None):
+            raise StudyError(UNFINISHED.format(path=str(path)))
+
+
+def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file in which SQLite cannot find its way: one that was copied while it was written, for example."""
+    with explain_errors(path):
+        for table in HOLDS_DATA:
+            ((said, *_), *_) = connection.execute(f"PRAGMA quick_check('{table}')").fetchall()
+            if said != "ok":
+                raise sqlite3.DatabaseError(f"malformed: {str(said).splitlines()[-1]}")
 
 
 def several_names(path: Path) -> str | None:
@@ -162,8 +202,7 @@ def _mount_points() -> set[str]:
 
 def _has_log(path: Path) -> bool:
     """Whether a file is in the mode of version 0.1, in which what was written last may lie in its log."""
-    with path.open("rb") as file:
-        return file.read(20)[18:] == b"\x02\x02"
+    return first_bytes(path, 20)[18:] == b"\x02\x02"
 
 
 def check_log(path: Path) -> None:
@@ -216,25 +255,31 @@ def _use_journal(connection: sqlite3.Connection, path: Path) -> None:
 
 def _connected(path: Path, *, is_read_only: bool) -> sqlite3.Connection:
     """Return a connection that works; on media that cannot be written at all, one that takes no locks."""
-    address = path.resolve().as_uri()
+    found = path.resolve()
     with explain_errors(path):
         try:
-            return _connection(address, "ro" if is_read_only else "rw")
+            return _connection(found, "ro" if is_read_only else "rw")
         except sqlite3.OperationalError:
             if is_read_only and _is_left_over(path, "-journal"):
-                raise StudyError(
-                    f"the study {str(path)!r} must be repaired once, since a process was stopped while it wrote. Open "
-                    f"it where it can be written: journeyman study status {path}"
-                ) from None
+                # A process was stopped while it wrote: what it left half done is undone, where that is allowed.
+                with suppress(sqlite3.OperationalError):
+                    _connection(found, "rw").close()
+                    return _connection(found, "ro")
+                raise StudyError(UNREPAIRED.format(path=path)) from None
             if not is_read_only or _is_left_over(path, "-wal"):
                 raise
-        return _connection(address, "ro&immutable=1")
+        return _connection(found, "ro&immutable=1")
 
 
-def _connection(address: str, mode: str) -> sqlite3.Connection:
+def _connection(path: Path, mode: str) -> sqlite3.Connection:
     # One connection may be used by the threads of one process, since Study holds a lock.
-    connection = sqlite3.connect(
-        f"{address}?mode={mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    connection = held_connection(
+        path,
+        f"{path.as_uri()}?mode={mode}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
     )
     try:
         connection.execute("PRAGMA foreign_keys = ON")
@@ -248,6 +293,7 @@ def _connection(address: str, mode: str) -> sqlite3.Connection:
 
 def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     """Turn a write-ahead log into a journal, and run the migrations that are missing, each in its own transaction."""
+    connection.create_function("seal_of", -1, seal_of, deterministic=True)
     with explain_errors(path):
         _use_journal(connection, path)
         while True:
@@ -334,6 +380,8 @@ def _explanation(error: sqlite3.Error, path: str) -> str:
             f"the study must have room to grow, but the disk of {path!r} is full. This was not stored, all before it "
             "is. Free some space and do it again."
         )
+    if ("readonly" in text or "unable to open" in text) and _is_left_over(Path(path), "-journal"):
+        return UNREPAIRED.format(path=path)
     if "readonly" in text or "read-only" in text or "unable to open" in text:
         return (
             f"the study must be in a place that can be written, but {path!r} cannot. This was not stored, all before "
@@ -346,6 +394,12 @@ def _explanation(error: sqlite3.Error, path: str) -> str:
             f"{path!r} must be a study, but its first bytes are not those of one: it is another file, or damaged where "
             "it begins. Nothing can be read from it here: use a backup, or the .recover command of the sqlite3 shell."
         )
-    if "malformed" in text or "disk I/O" in text or "corrupt" in text:
+    if "disk I/O" in text:
+        return (
+            f"the disk must do what it is told, but reading or writing {path!r} failed. That is trouble of the disk, "
+            "its quota or the network, and no damage to the study: all that was acknowledged before is kept. Put that "
+            f"right, and see what is there before you do it again: journeyman study status {path}"
+        )
+    if any(word in text for word in ("malformed", "corrupt", "decode", "no such")):
         return f"the study {path!r} is damaged, and was left as it is. {RECOVER.format(path=path)}"
     return f"the study {path!r} could not be used. {RECOVER.format(path=path)}"

@@ -20,7 +20,7 @@ from journeyman.learner.ledger import Ledger, apply_event
 from journeyman.problem import Problem
 from journeyman.study import store
 from journeyman.study.copying import write_study
-from journeyman.study.database import DAMAGE, check_log
+from journeyman.study.database import DAMAGE, check_log, explain_errors
 from journeyman.study.study import Study
 
 MAX_MISSING = 1000  # rows in a row that cannot be read, before we believe that there are no more
@@ -47,11 +47,12 @@ def recover(path: str | Path, new_path: str | Path, *, problem: Problem | None =
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
     losses: list[str] = []
     try:
-        problem = _stored_problem(connection, problem, losses)
-        chosen = _stored_settings(connection, settings, losses)
-        events = _readable_events(connection, problem, losses)
-        stored = list(_stored_answers(connection, problem))
-        identity = _stored_identity(connection)
+        with explain_errors(path):
+            problem = _stored_problem(connection, problem, losses)
+            chosen = _stored_settings(connection, settings, losses)
+            events = _readable_events(connection, problem, losses)
+            stored = list(_stored_answers(connection, problem))
+            identity = _stored_identity(connection)
     finally:
         connection.close()
     ledger = write_study(new_path, problem, chosen, [(event, None) for event in events], identity)
@@ -61,21 +62,22 @@ def recover(path: str | Path, new_path: str | Path, *, problem: Problem | None =
         if extra:
             study.attach(extra, allow_duplicates=True)
         for item in stored:
-            if item.answer not in known:
+            if item.answer not in known or item.changed_by < len(events):  # else taken back or corrected after that
                 continue
-            if item.is_undone:  # taken back after the damage
+            if item.is_undone:
                 study.undo(known[item.answer])
-            elif item.demonstration != ledger.answers[known[item.answer]]:  # corrected after the damage
+            elif item.demonstration != ledger.answers[known[item.answer]]:
                 study.correct(known[item.answer], item.demonstration)
     return Recovery(len(events), len(extra), tuple(losses))
 
 
 class StoredAnswer(NamedTuple):
-    """A row of the table of demonstrations."""
+    """A row of the table of demonstrations, and the event that changed it last."""
 
     answer: str
     demonstration: Demonstration
     is_undone: bool
+    changed_by: int
 
 
 def _stored_problem(connection: sqlite3.Connection, given: Problem | None, losses: list[str]) -> Problem:
@@ -132,13 +134,14 @@ def _stored_answers(connection: sqlite3.Connection, problem: Problem) -> Iterato
         row, num_missing = row + 1, num_missing + 1
         try:
             found = connection.execute(
-                "SELECT answer, record, undone_by FROM demonstrations WHERE rowid = ?", (row,)
+                "SELECT answer, record, undone_by, event_number FROM demonstrations WHERE rowid = ?", (row,)
             ).fetchone()
             if found is None:
                 continue
             demonstration = Demonstration.from_record(json.loads(found[1]))
             problem.counts(demonstration)
+            changed_by = int(found[3] if found[2] is None else found[2])
         except (sqlite3.Error, JourneymanError, *DAMAGE):
             continue
         num_missing = 0
-        yield StoredAnswer(str(found[0]), demonstration, found[2] is not None)
+        yield StoredAnswer(str(found[0]), demonstration, found[2] is not None, changed_by)

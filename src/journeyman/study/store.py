@@ -24,6 +24,7 @@ from journeyman.learner.settings import LearnerSettings
 from journeyman.problem import Problem
 from journeyman.problem_files import ProblemRecord, problem_from_record, problem_to_record
 from journeyman.storage.files import read_arrays
+from journeyman.study.sealing import seal_of
 from journeyman.types import AnyArray
 
 SNAPSHOTS_KEPT = 3
@@ -46,23 +47,38 @@ def write_problem(
 ) -> None:
     """Write what a study begins with; `identity` is that of the study whose questions it takes over, if any."""
     record = problem_to_record(problem)
-    connection.execute("INSERT INTO problem VALUES (0, ?, ?)", (to_json(record.facts), arrays_to_bytes(record.arrays)))
-    connection.execute(
-        "INSERT INTO settings VALUES (0, ?, ?, ?, ?)",
-        (to_json(settings.to_record()), now(), program_version(), identity or secrets.token_hex(8)),
-    )
+    parts = to_json(record.facts), arrays_to_bytes(record.arrays)
+    connection.execute("INSERT INTO problem VALUES (0, ?, ?, ?)", (*parts, seal_of(*parts)))
+    about = to_json(settings.to_record()), now(), program_version(), identity or secrets.token_hex(8)
+    connection.execute("INSERT INTO settings VALUES (0, ?, ?, ?, ?, ?)", (*about, seal_of(*about)))
 
 
 def read_problem(connection: sqlite3.Connection) -> Problem:
     """Return the problem of a study."""
     facts, arrays = _only_row(connection, "SELECT facts, arrays FROM problem", "problem")
+    _check_seal(connection, "the problem", "SELECT seal, facts, arrays FROM problem")
     return problem_from_record(ProblemRecord(from_json(facts, "the problem"), arrays_from_bytes(arrays, "the problem")))
 
 
 def read_settings(connection: sqlite3.Connection) -> LearnerSettings:
     """Return the settings of a study."""
     (record,) = _only_row(connection, "SELECT record FROM settings", "settings")
+    _check_seal(connection, "the settings", "SELECT seal, record, created_at, created_by, identity FROM settings")
     return LearnerSettings.from_record(from_json(record, "the settings"))
+
+
+def _check_seal(connection: sqlite3.Connection, what: str, select: str) -> None:
+    """Refuse what is not as it was written."""
+    if _has_column(connection, "settings", "seal", since=5):
+        seal, *parts = connection.execute(select).fetchone()
+        if seal != seal_of(*parts):
+            raise StudyError(f"{what} must be as written, but at least one bit of it is another.")
+
+
+def _has_column(connection: sqlite3.Connection, table: str, column: str, *, since: int) -> bool:
+    """Whether a table has a column, or should have it: an older version, opened for reading only, has none."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return version >= since or any(row[1] == column for row in connection.execute(f"PRAGMA table_info({table})"))
 
 
 def read_creation(connection: sqlite3.Connection) -> tuple[str, str]:
@@ -77,7 +93,7 @@ def read_identity(connection: sqlite3.Connection) -> str:
     Studies of versions that did not store it have one that follows from how they were made.
     """
     made = _only_row(connection, "SELECT record, created_at, created_by FROM settings", "settings")
-    with suppress(sqlite3.OperationalError):  # an older version, opened for reading only, has no such column
+    if _has_column(connection, "settings", "identity", since=3):
         (identity,) = connection.execute("SELECT identity FROM settings").fetchone()
         if identity:
             return str(identity)
@@ -93,14 +109,17 @@ def read_comments(connection: sqlite3.Connection) -> list[tuple[int, str, str, s
 
 def write_verdict(connection: sqlite3.Connection, event_number: int, name: str, status: str) -> None:
     """Keep that the certificate, or its confirmation, holds after an event."""
-    connection.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?)", (event_number, name, status, now()))
+    connection.execute(
+        "INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?)",
+        (event_number, name, status, now(), seal_of(event_number, name, status)),
+    )
 
 
 def read_verdicts(connection: sqlite3.Connection, event_number: int) -> dict[str, str]:
     """Return what is kept of the certificate and its confirmation after an event: the status of each, by name."""
     with suppress(sqlite3.OperationalError):  # an older version, opened for reading only, has no such table
-        rows = connection.execute("SELECT name, status FROM verdicts WHERE event_number = ?", (event_number,))
-        return dict(rows.fetchall())
+        rows = connection.execute("SELECT name, status, seal FROM verdicts WHERE event_number = ?", (event_number,))
+        return {name: status for name, status, seal in rows if seal == seal_of(event_number, name, status)}
     return {}
 
 
@@ -184,10 +203,8 @@ def write_snapshot(connection: sqlite3.Connection, event_number: int, snapshot: 
     """Keep a snapshot, and forget all but the last few."""
     arrays = {name: value for name, value in snapshot.items() if isinstance(value, np.ndarray)}
     facts = {name: value for name, value in snapshot.items() if name not in arrays}
-    connection.execute(
-        "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)",
-        (event_number, program_version(), to_json(facts), arrays_to_bytes(arrays)),
-    )
+    row = event_number, program_version(), to_json(facts), arrays_to_bytes(arrays)
+    connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)", (*row, seal_of(*row)))
     connection.execute(
         "DELETE FROM snapshots WHERE event_number NOT IN "
         "(SELECT event_number FROM snapshots ORDER BY event_number DESC LIMIT ?)",
@@ -198,12 +215,13 @@ def write_snapshot(connection: sqlite3.Connection, event_number: int, snapshot: 
 def read_snapshots(connection: sqlite3.Connection) -> list[tuple[int, dict[str, Any]]]:
     """Return the snapshots that can be used, newest first: those of this version, and whole."""
     usable = []
-    select = "SELECT event_number, facts, arrays FROM snapshots WHERE written_by = ? ORDER BY event_number DESC"
+    select = "SELECT event_number, facts, arrays, seal FROM snapshots WHERE written_by = ? ORDER BY event_number DESC"
     with suppress(sqlite3.Error):  # events hold everything; a damaged snapshot only costs time
-        for event_number, facts, arrays in connection.execute(select, (program_version(),)):
+        for event_number, facts, arrays, seal in connection.execute(select, (program_version(),)):
             with suppress(StudyError):
-                plain = dict(from_json(facts, "a snapshot"))
-                usable.append((event_number, plain | arrays_from_bytes(arrays, "a snapshot")))
+                if seal == seal_of(event_number, program_version(), facts, arrays):
+                    plain = dict(from_json(facts, "a snapshot"))
+                    usable.append((event_number, plain | arrays_from_bytes(arrays, "a snapshot")))
     return usable
 
 

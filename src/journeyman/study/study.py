@@ -29,7 +29,7 @@ from journeyman.problem import Problem
 from journeyman.progress import progress_bar
 from journeyman.registry import import_plugins
 from journeyman.study import store
-from journeyman.study.copying import check_same_states, cloned_events, write_study
+from journeyman.study.copying import check_same_states, cloned_events, copy_file, write_study
 from journeyman.study.database import create_file, explain_errors, open_file, transaction
 from journeyman.study.log import EventLog, StudyOverview, Verdict, last_change
 from journeyman.study.merging import PREFERENCES, MergePlan, MergeReport, keys_of, plan_merge, read_source
@@ -248,6 +248,15 @@ class Study(LedgerView):
             with explain_errors(self.path):
                 times, comments = store.read_times(self._connection), store.read_comments(self._connection)
             write_study(Path(path), wanted, chosen, cloned_events(self._log, times), self.identity, comments)
+
+    def backup(self, path: str | Path) -> None:
+        """Copy the study to a new file, whole, whoever writes to it meanwhile; never overwrites.
+
+        The copy has all that was acknowledged before, and is a study like this one: with its identity, so that answers
+        to the one can be merged into the other.
+        """
+        with self._lock:
+            copy_file(self._connection, self.path, Path(path))
 
     def sheet(
         self, path: str | Path, k: int = 1, *, title: str | None = None, progress: bool | None = None

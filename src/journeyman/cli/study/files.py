@@ -1,4 +1,4 @@
-"""`journeyman study import` and `recover`: what goes into a study file."""
+"""`journeyman study import`, `backup` and `recover`: what goes into a study file, and copies of one."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -128,6 +128,27 @@ def read_new(
         )
     # Their query numbers are those of another study.
     return [replace(item, query_id=None, annotator=item.annotator or by) for item in found], report.by(by)
+
+
+@opt.add_command(app)
+def backup(
+    file: StudyFile,
+    to: Annotated[Path, typer.Argument(metavar="NEW", help="The copy; an existing file is not replaced.")],
+) -> None:
+    """Copy a study, whole, even while others write to it.
+
+    The copy holds all that was acknowledged before. To copy the file itself (cp, rsync, a cloud folder) is safe only
+    while nobody writes to it.
+
+    Example: [bold]journeyman study backup my.study my-2026-03-01.study[/].
+    """
+    from journeyman.study import Study
+    from journeyman.wording import counted
+
+    with opened_to_look(file) as study:
+        study.backup(to)
+    with Study.open(to, read_only=True) as copy:
+        typer.echo(f"Copied {file} to {to}: {counted(len(copy.demonstrations), 'answer')}.")
 
 
 @opt.add_command(app)

@@ -265,7 +265,7 @@ def report(
     from journeyman.report.learning.summary import summarise_learning
     from journeyman.study import Study
 
-    page = checked_page_path(file.with_suffix(".html") if out is None else out)  # before the work, not after it
+    page = checked_page_path(file.parent / f"{file.stem}.html" if out is None else out)  # before the work, not after it
     with Study.open(file, num_threads=threads, max_seconds=max_seconds or None, read_only=True) as study:
         found = study.forecast(num_runs=forecast, progress=sys.stderr.isatty()) if forecast else None
         summary = summarise_learning(study.learner(), title or file.stem, forecast=found)

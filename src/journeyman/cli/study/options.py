@@ -85,7 +85,7 @@ def opened_to_look(file: Path, num_threads: int | None = None, max_seconds: floa
     from journeyman.study import Study
     from journeyman.study.database import several_names
 
-    is_protected = file.is_file() and (
+    is_protected = os.path.isfile(file) and (
         not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)) or several_names(file) is not None
     )
     return Study.open(file, num_threads=num_threads, max_seconds=max_seconds or None, read_only=is_protected)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import stats
 
+from journeyman.calibration.summary import exact_interval
 from journeyman.experiment.statistics.table import CELL, LINE, by_step, checked_table
 from journeyman.extras import require
 from journeyman.types import BoolArray, FloatArray
@@ -88,8 +89,7 @@ def share_reached(reached: "DataFrame") -> "DataFrame":
 
 def exact_share(hits: int, total: int) -> Share:
     """Return a share of at least one cell with Clopper and Pearson's exact 95 % interval."""
-    low, high = stats.binomtest(hits, total).proportion_ci(CONFIDENCE, "exact")
-    return Share(hits / total, float(low), float(high))
+    return Share(hits / total, *exact_interval(hits, total))
 
 
 def median_steps(reached: "DataFrame") -> "DataFrame":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from journeyman.errors import InputError, MissingExtraError
 from journeyman.extras import require
 from journeyman.report.drawing.cells import lay_out
-from journeyman.storage.files import whole_file
+from journeyman.storage.files import remove_leftovers, whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,6 +138,7 @@ def checked_page_path(path: str | Path) -> Path:
 def write_page(page: str, path: str | Path) -> Path:
     """Write a page to a file, whole or not at all, and return its path."""
     path = checked_page_path(path)
+    remove_leftovers(path.parent, path.name)
     with whole_file(path, "a report") as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path

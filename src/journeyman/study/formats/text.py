@@ -55,7 +55,8 @@ def step_rows(demonstrations: Sequence[Demonstration], mdp: FiniteMDP | None) ->
 
     rows = []
     for number, item in enumerate(demonstrations):
-        record = item.to_record() | {"final_state": named(item.final_state, state_labels)}
+        who = None if item.annotator is None else item.annotator.encode("utf-8", "backslashreplace").decode("utf-8")
+        record = item.to_record() | {"annotator": who, "final_state": named(item.final_state, state_labels)}
         shared = {name: record.get(name) for name in ABOUT_ALL}
         for state, action in item.steps or ((item.start_state, None),):
             rows.append(
@@ -108,7 +109,8 @@ def write_parquet(demonstrations: Sequence[Demonstration], path: Path, problem: 
 
 
 def _write(path: Path, content: str | bytes) -> None:
-    data = content.encode("utf-8") if isinstance(content, str) else content
+    # Half of a character in a name of an old study is written as JSON does it, whatever the format.
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     write_whole(path, gzip.compress(data, mtime=0) if path.suffix.lower() == ".gz" else data)
 
 

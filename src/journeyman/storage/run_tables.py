@@ -1,12 +1,9 @@
-"""Tables of runs that take hours: one line per run, committed, continued where they are incomplete."""
+"""Tables of runs that take hours: one line per run, continued where they are incomplete."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
-from scipy.stats import binomtest
 
 from journeyman.storage.jsonl import appended, read_lines
 from journeyman.storage.workers import run_each
@@ -21,6 +18,7 @@ def continue_table(
     run_fn: Callable[..., dict[str, Any]],
     *,
     num_workers: int,
+    report_fn: Callable[[str], object] = print,
 ) -> None:
     """Run the cells that a table lacks, in their order, and add each row to it when it is there.
 
@@ -32,17 +30,18 @@ def continue_table(
         Of a row, that say which cell it is of.
     cells
         Values of these columns, which are the arguments of `run_fn`.
+    report_fn
+        Told how many runs are missing, and then each row.
     """
-    console = Console(highlight=False, soft_wrap=True)
     with appended(table, {"format": form, "settings": settings}, "settings") as (found, add):
         done = {tuple(row[name] for name in columns) for _, row in found.records}
         wanted = list(cells)
         missing = [cell for cell in wanted if cell not in done]
-        console.print(f"{len(missing)} of {len(wanted)} runs are missing")
+        report_fn(f"{len(missing)} of {len(wanted)} runs are missing")
 
         def keep(row: dict[str, Any]) -> None:
             add(row)
-            console.print(json.dumps(row))
+            report_fn(json.dumps(row))
 
         run_each(run_fn, missing, keep, num_workers=num_workers)
 
@@ -50,11 +49,3 @@ def continue_table(
 def read_table(table: Path, form: str) -> list[dict[str, Any]]:
     """Return the rows of a table, none if there is no such file yet."""
     return [row for _, row in read_lines(table, form).records] if table.exists() else []
-
-
-def exact_interval(hits: int, total: int) -> tuple[float, float]:
-    """Return Clopper and Pearson's 95 % interval of a share; all of [0, 1] if there is nothing to count."""
-    if total == 0:
-        return 0.0, 1.0
-    found = binomtest(hits, total).proportion_ci(method="exact")
-    return float(found.low), float(found.high)
