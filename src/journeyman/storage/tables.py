@@ -438,10 +438,11 @@ def table_of_parquet(name: str, data: bytes) -> Table:
     require("pyarrow", "tables")
     pandas = require("pandas", "tables")
     try:
-        frame = pandas.read_parquet(io.BytesIO(data))
+        return _table_of_columns(pandas.read_parquet(io.BytesIO(data)), "a table", name)
+    except InputError:
+        raise
     except Exception as error:  # a damaged file can raise nearly anything
         raise InputError(f"{name} must be a Parquet file, but reading it failed: {error}. Write it again.") from error
-    return _table_of_columns(frame, "a table", name)
 
 
 def _table_of_columns(source: Any, what: str, name: str = "the table") -> Table:
