@@ -149,6 +149,7 @@ def fuzz(name, seed, first, last):
                         counts[words] += 1
                     else:
                         findings.append((done, words))
+            process.stdout.close()
             process.wait()
             errors.seek(0)
             said = errors.read().decode("utf-8", "replace")
