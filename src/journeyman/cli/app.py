@@ -2,6 +2,7 @@
 
 import errno
 import os
+import reprlib
 import sys
 import warnings
 from collections import UserDict
@@ -146,6 +147,11 @@ def main() -> None:
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            print_error(
+                JourneymanError(f"a file must have a shorter name, got {reprlib.repr(error.filename)}. Rename it.")
+            )
+            raise SystemExit(1) from None
         if error.filename is not None or error.errno not in LOST_OUTPUT:
             raise  # a bug
         give_up_output(error)

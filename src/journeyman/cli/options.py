@@ -145,7 +145,7 @@ def _option_value(key: str, text: str, default: Any) -> Any:
         if kind in (int, float, str):
             return kind(text)
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         if default is None:
             return text
         what = {int: "a whole number", float: "a number"}.get(kind, "a list")
@@ -172,7 +172,7 @@ def parse_settings(pairs: list[str] | None, example: str = "--inference-set num_
     for key, text in split_pairs(pairs or [], example).items():
         try:
             value = json.loads(text.lower() if text in ("True", "False") else text)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = text
         settings[key] = value if isinstance(value, bool | int | float) else text
     return settings

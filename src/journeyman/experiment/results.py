@@ -179,7 +179,7 @@ def _read(path: Path, read_fn: Callable[[Any], T]) -> T:
             if not missing:
                 return read_fn(file)
             reason = f"it has no column {missing[0]!r}"
-    except (OSError, ValueError, TypeError, pa.ArrowException) as error:
+    except (OSError, ValueError, TypeError, RecursionError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
     raise _refusal(path, reason)
 

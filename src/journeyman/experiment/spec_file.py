@@ -12,7 +12,6 @@ Names, keys and combinations are checked when the file is read, before any work;
 function understands, when it first runs.
 """
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from journeyman.experts import KINDS
 from journeyman.inference import INFERENCE
 from journeyman.learner.settings import plain
 from journeyman.registry import Registry
+from journeyman.storage.tables import parsed_toml
 from journeyman.worlds import WORLDS, world_options
 
 CHOICE_KEYS = ("name", "label", "options")
@@ -59,11 +59,7 @@ def load_sweep(path: str | Path) -> Sweep:
 
 def sweep_from_toml(text: str) -> Sweep:
     """Return the sweep that the text of a TOML file says."""
-    try:
-        record = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"a sweep must be valid TOML, got a mistake: {error}. Fix that line.") from None
-    return sweep_from_record(record)
+    return sweep_from_record(parsed_toml(text, "a sweep"))
 
 
 def sweep_from_record(record: Mapping[str, Any]) -> Sweep:

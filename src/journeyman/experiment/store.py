@@ -112,7 +112,7 @@ class Store:
         """Return what is known about the failure of a cell."""
         try:
             return dict(json.loads(self.failure_path(cell_id).read_text("utf-8")))
-        except (OSError, ValueError) as error:  # tried again at this moment, or damaged
+        except (OSError, ValueError, TypeError, RecursionError) as error:  # tried again at this moment, or damaged
             return {"cell": cell_id, "error": f"unknown, its record cannot be read: {error}", "traceback": ""}
 
     def checkpoint(self, job: Job) -> Checkpoint:

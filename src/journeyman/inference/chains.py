@@ -21,7 +21,7 @@ from journeyman.inference.diagnostics import Diagnostics, chain_warnings, summar
 from journeyman.inference.general import GeneralTarget, trajectories
 from journeyman.inference.posterior import Posterior
 from journeyman.inference.target import LOG_2PI, Target
-from journeyman.inference.weights import widest_direction
+from journeyman.inference.weights import coarse, widest_direction
 from journeyman.problem import Problem
 from journeyman.progress import progress_bar
 from journeyman.storage.spread import spread
@@ -283,15 +283,15 @@ class Chain:
         """
         variance = positions.var(axis=0)
         trust = len(positions) / (len(positions) + PRIOR_DRAWS)
-        scales = np.sqrt(trust * variance + (1.0 - trust) * variance.mean())
+        scales = coarse(np.sqrt(trust * variance + (1.0 - trust) * variance.mean()))
         if not (scales > 0.0).all():  # the chain has not moved yet
             return
-        self.step *= float(np.exp(np.mean(np.log(self.scales / scales))))
+        self.step = float(coarse(self.step * np.exp(np.mean(np.log(self.scales / scales)))))
         self.scales = scales
         num_draws, dimension = positions.shape
         direction, widest = widest_direction(positions, np.full(num_draws, 1.0 / num_draws), scales)
         surely = widest / (1.0 + np.sqrt(dimension / num_draws)) ** 2
-        self.stretch = np.sqrt(max(np.sqrt(surely) - 1.0, 0.0)) * direction
+        self.stretch = coarse(np.sqrt(max(np.sqrt(surely) - 1.0, 0.0)) * direction)
 
 
 def hmc_chains(

@@ -1,5 +1,6 @@
 """One `.npz` file per MDP, without pickle, written whole or not at all."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def save_mdp(mdp: FiniteMDP, path: str | Path) -> None:
     path = Path(path)
     if path.suffix != ".npz":
         raise InputError(f"an MDP file must end in .npz, got {path.name!r}. Rename it.")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise InputError(f"the folder of an MDP file must exist, got {str(path.parent)!r}. Create it first.")
     advice = "Check the place, its permissions and the free space."
     with whole_file(path, "an MDP", advice=advice) as temporary, temporary.open("wb") as file:
@@ -62,7 +63,7 @@ def mdp_to_arrays(mdp: FiniteMDP) -> dict[str, Any]:
 def load_mdp(path: str | Path) -> FiniteMDP:
     """Read an MDP written by `save_mdp`; the checks of construction run again."""
     path = Path(path)
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError(f"the MDP file must exist, got {str(path)!r}. Check the path.")
     try:
         arrays = read_arrays(path)

@@ -492,6 +492,11 @@ def _sizes(source: Any, num_states: Any, num_actions: Any, states: Any, actions:
                 "counts too."
             )
     num_states, num_actions = checked_counts(num_states, num_actions)
+    if num_states * num_actions > MAX_OUTCOMES:
+        raise InputError(
+            f"dynamics must be estimated for at most {MAX_OUTCOMES:,} pairs of state and action, got {num_states} x "
+            f"{num_actions}. Aggregate states first."
+        )
     labels = validation.checked_labels(states, num_states, "state_labels")
     mask = validation.checked_available(available, num_states, num_actions)
     moves = Names("action", num_actions, validation.checked_labels(actions, num_actions, "action_labels"))

@@ -1,5 +1,6 @@
 """Where states lie on a grid: for drawing only, never for dynamics."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,8 +51,9 @@ class Grid:
         }
         kinds: Any = self.kinds
         if kinds is not None:
-            if isinstance(kinds, str) or len(kinds) != len(cells):
-                raise InputError(f"kinds of a grid must be {len(cells)} words, got {len(kinds)}. Give one per state.")
+            if isinstance(kinds, str) or not isinstance(kinds, Sequence | np.ndarray) or len(kinds) != len(cells):
+                got = len(kinds) if isinstance(kinds, Sequence | np.ndarray) else repr(kinds)
+                raise InputError(f"kinds of a grid must be {len(cells)} words, got {got}. Give one per state.")
             checked["kinds"] = tuple(str(kind) for kind in kinds)
         for name, value in checked.items():
             object.__setattr__(self, name, value)

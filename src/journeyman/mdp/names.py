@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from journeyman.checks import nearest
@@ -93,11 +93,13 @@ class Names:
 
 
 def whole_or_none(value: Any) -> int | None:
-    """Return the whole number that a value is or spells ("3", 3.0, "3.0"), or None."""
+    """Return the whole number that a value is or spells ("3", 3.0, "3.0"), or None; none that an index cannot hold."""
     if isinstance(value, bool) or not isinstance(value, str | Real):
         return None
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
-    return int(number) if number.is_integer() else None
+    if not (number.is_integer() and abs(number) < 2.0**63):
+        return None
+    return int(number if isinstance(value, str) or not isinstance(value, Integral) else value)

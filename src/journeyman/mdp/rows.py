@@ -18,6 +18,7 @@ from journeyman.types import AnyArray, FloatArray, IntArray
 
 LAYOUTS = {"SAS": (0, 1, 2), "ASS": (1, 0, 2), "SSA": (0, 2, 1)}
 MAX_STATES = 2**31 - 1
+MAX_PAIRS = 10**8  # states times actions: a number is kept for each
 
 
 class Rows(NamedTuple):
@@ -41,6 +42,11 @@ def rows_from_columns(
 ) -> Rows:
     """Check parallel columns and pack them; repeated (state, action, next state) add up, zeros are dropped."""
     num_states, num_actions = checked_counts(num_states, num_actions)
+    if num_states * num_actions > MAX_PAIRS:
+        raise InputError(
+            f"states times actions must be at most {MAX_PAIRS:,}, got {num_states} x {num_actions}. Aggregate states, "
+            "or let actions of different states share their numbers."
+        )
     state = index_column(states, "state", num_states)
     action = index_column(actions, "action", num_actions)
     next_state = index_column(next_states, "next_state", num_states, lambda i: f"state {state[i]}, action {action[i]}")

@@ -107,7 +107,9 @@ def _of_table(table: Table, sizes: Sizes) -> Transitions:
     state, action, next_state = (table.indices(name, one.index) for name, one in zip(COLUMNS, names, strict=True))
     done = None
     if "done" in table:
-        done = np.array([_truth(value, table.place(row, "done")) for row, value in enumerate(table.values("done"))])
+        done = np.array(
+            [_truth(value, table.place(row, "done")) for row, value in enumerate(table.values("done"))], bool
+        )
     return _recorded(state, action, next_state, done, f"recorded in {table.name}")
 
 

@@ -4,7 +4,6 @@ Every file is commented, ready to be changed, and passes `journeyman check` as i
 """
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +15,7 @@ from journeyman.problem_files.loading import problem_of
 from journeyman.problem_files.maps import EXAMPLE, Legend, checked_drawing
 from journeyman.problem_files.tables import TomlFile, read_columns
 from journeyman.storage.files import made_folder, whole_file
-from journeyman.storage.tables import file_text
+from journeyman.storage.tables import file_text, parsed_toml
 
 PLACES = (
     ("house", "path", "pond"),
@@ -110,13 +109,18 @@ def write_from_graph(source: str | Path, folder: str | Path = ".", *, force: boo
 
 def _check_usable(text: str, folder: Path) -> Problem:
     """Return the problem of a text that is to be written to a folder, or say what is wrong with it."""
-    return problem_of(TomlFile(folder / "problem.toml", text, tomllib.loads(text)))
+    return problem_of(TomlFile(folder / "problem.toml", text, parsed_toml(text, "problem.toml")))
 
 
 def _cleaned_map(source: Path) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the lines of a map without spaces, and names for its terrains by mark."""
     lines = dedent(file_text(source, "a map").replace("\r\n", "\n").expandtabs()).split("\n")
     marks = dict.fromkeys("".join(lines))
+    odd = next((mark for mark in marks if not mark.isprintable()), None)
+    if odd is not None:
+        raise InputError(
+            f"a map must be drawn with marks that can be seen, got {odd!r} in {source.name}. Remove or replace it."
+        )
     usual = Legend("#", ".", "S", "G", {"G": "goal"})
     terrains = _named_terrains(mark for mark in marks if mark not in usual.known and not mark.isspace())
     inner = any(" " in line.strip() for line in lines)

@@ -267,6 +267,11 @@ def _steps(edges: list[Edge], names: Names, directed: bool) -> list[Step]:
                 f"a label for the way back must be left out where directed = true, got {edge.back!r} at {edge.place}. "
                 "Write the way back as an edge of its own."
             )
+        if edge.back and not edge.action:
+            raise InputError(
+                f"an edge with a label for the way back must have one for the way there too, got {edge.back!r} alone "
+                f"at {edge.place}. Add it, or leave both out."
+            )
         if not directed and source != target:
             if edge.action and not edge.back:
                 raise InputError(

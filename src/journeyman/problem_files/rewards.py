@@ -222,7 +222,10 @@ def _numbers(value: Any, key: str) -> Any:
         return [_numbers(item, key) for item in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{key} must be a number or a list of numbers, got {value!r}. Example: {key} = 1.0")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError(f"{key} must be a number below 1.8e308, got a whole number beyond. Shorten it.") from None
 
 
 def _discrete(table: TomlTable, model: RewardModel, mdp: FiniteMDP) -> Prior:

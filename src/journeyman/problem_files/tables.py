@@ -1,7 +1,7 @@
 """Reading TOML files and CSV tables so that every complaint names its place: file, table, key and line."""
 
+import os
 import re
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from journeyman.checks import nearest, suggestion
 from journeyman.errors import InputError, JourneymanError
 from journeyman.storage.files import number_table, read_arrays, read_csv
-from journeyman.storage.tables import Table, file_text, found_separator, read_table
+from journeyman.storage.tables import Table, file_text, found_separator, parsed_toml, read_table, toml_lines
 from journeyman.types import AnyArray, FloatArray
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class TomlFile:
     def line_of(self, table: str, key: str | None = None) -> int | None:
         """Return the line number of a table's header or of a key in it, or None if it cannot be found."""
         current = ROOT
-        for number, line in enumerate(_lines_outside_texts(self.text), start=1):
+        for number, line in enumerate(toml_lines(self.text), start=1):
             header = re.match(r"\s*\[\s*\"?([^\]\"]+?)\"?\s*\]\s*(#.*)?$", line)
             if header:
                 current = header.group(1)
@@ -64,24 +64,6 @@ class TomlFile:
             if key is not None and table == ROOT and header and current == key:
                 return number
         return None
-
-
-def _lines_outside_texts(text: str) -> Iterator[str]:
-    """Yield the lines of a TOML file, empty where they lie inside of a text of several lines, such as a map."""
-    delimiter = None
-    for line in text.splitlines():
-        yield line if delimiter is None else ""
-        rest = line
-        while True:
-            if delimiter is None:
-                found = re.search(r"\"{3}|'{3}", rest)
-                if found is None:
-                    break
-                delimiter, rest = found.group(), rest[found.end() :]
-            _, closing, rest = rest.partition(delimiter)
-            if not closing:
-                break
-            delimiter = None
 
 
 @dataclass(frozen=True)
@@ -158,12 +140,12 @@ class TomlTable:
         if not isinstance(name, str):
             raise InputError(f"{key} must be a file name, got {name!r} at {self.place(key)}. Example: {example}")
         path = self.file.path.parent / name
-        if self.file.is_confined and (Path(name).name != name or path.is_symlink() or "\\" in name):
+        if self.file.is_confined and (Path(name).name != name or os.path.islink(path) or "\\" in name):
             raise InputError(
                 f"{key} must name a file that comes with the problem, without a folder, got {name!r} at "
                 f"{self.place(key)}. Put it beside the problem."
             )
-        if not path.is_file():
+        if not os.path.isfile(path):  # which Path.is_file says by an error where a name is too long
             raise InputError(
                 f"{key} must name a file that exists, got {name!r} at {self.place(key)}. "
                 "It is looked for beside the problem file."
@@ -199,7 +181,7 @@ class TomlTable:
 def read_toml(path: str | Path, *, is_confined: bool = False) -> TomlFile:
     """Read and parse a TOML file, or say where it is not one; `is_confined` as in `TomlFile`."""
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError(f"a problem must be a file, got the folder {str(path)!r}. Name the problem.toml in it.")
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -214,13 +196,7 @@ def read_toml(path: str | Path, *, is_confined: bool = False) -> TomlFile:
                 f"study status {path}"
             ) from None
         raise InputError(f"{path.name} must be UTF-8 text, but reading it failed: {error}. Save it again.") from error
-    try:
-        return TomlFile(path, text, tomllib.loads(text), is_confined)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(
-            f"{path.name} must be TOML, but: {error}. Text stands in quotes, lists in [brackets], one key = value per "
-            "line."
-        ) from None
+    return TomlFile(path, text, parsed_toml(text, path.name), is_confined)
 
 
 def read_columns(path: Path, what: str = "a table") -> Table:

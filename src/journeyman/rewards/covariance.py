@@ -167,6 +167,11 @@ def compressed(tall: FloatArray, total: float, share: float, rank: int | None) -
     So few that a share of the total is kept, or `rank` of them if that is given; directions of next to no variance are
     left out in either case.
     """
+    if tall.shape[1] == 0 or not 0.0 < total < np.inf or not np.isfinite(tall).all():
+        raise InputError(
+            f"a kernel must have variances and distances that numbers can hold, got {total:g} for all variances. "
+            "Choose other units for std, length_scale and positions."
+        )
     variances, axes = np.linalg.eigh(tall.T @ tall)
     variances, axes = variances[::-1], axes[:, ::-1]
     num_open = int((variances > NEGLIGIBLE * variances[0]).sum())

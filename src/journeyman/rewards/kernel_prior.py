@@ -155,13 +155,16 @@ def kernel_rewards(
         )
     wanted, size = _wanted(share, rank, mdp.num_states)
     own = real_number(nugget, "nugget")
-    if not 0.0 <= own < np.inf:
-        raise InputError(f"nugget must be at least 0 and finite, got {own}. Leave it out for none.")
+    if not 0.0 <= own < 1e150:
+        raise InputError(f"nugget must be at least 0, with a finite square, got {own}. Leave it out for none.")
     if own:
         _check_nugget(mdp, share, rank)
         wanted, size = 1.0, None
     places, scales = _places(over, length_scale, mdp)
-    with progress_bar("Finding directions of the kernel", is_shown=progress) as report:
+    with (
+        progress_bar("Finding directions of the kernel", is_shown=progress) as report,
+        np.errstate(over="ignore", invalid="ignore", divide="ignore"),  # what comes of these is refused in words
+    ):
         if places is None:
             factor = graph_factor(mdp, KERNELS[kernel], scales[0], deviations, wanted, size)
         else:

@@ -112,9 +112,13 @@ def read_arrays(source: Path | bytes, *names: str) -> dict[str, AnyArray]:
     try:
         data = source if isinstance(source, bytes) else source.read_bytes()
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            return {name: file[name] for name in file.files if name in names or not names}
+            arrays = {name: file[name] for name in file.files if name in names or not names}
     except Exception as error:
         raise ValueError(str(error)) from error
+    other = next((name for name, array in arrays.items() if not isinstance(array, np.ndarray)), None)
+    if other is not None:
+        raise ValueError(f"{other} is not an array")
+    return arrays
 
 
 def read_csv(path: Path, delimiter: str = ",") -> list[tuple[int, list[str]]]:

@@ -110,7 +110,7 @@ def _append(file: IO[str], record: Mapping[str, Any]) -> None:
 def _record(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
 

@@ -10,9 +10,11 @@ import gzip
 import io
 import json
 import math
+import re
 import reprlib
+import tomllib
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,6 +35,7 @@ JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 PARQUET_ENDINGS = (".parquet", ".pq")
 MISSING_WORDS = frozenset(("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "."))
 NO_INDEX = -1  # stands for a value that is missing
+MAX_PARTS = 100  # of a key of TOML
 NUM_SNIFFED = 200  # lines that the separator must fit
 
 
@@ -137,7 +140,7 @@ class Table:
         try:
             if not isinstance(value, bool):
                 return float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
         advice = "Give one number."
         if isinstance(value, str) and has_decimal_comma(value):
@@ -353,6 +356,52 @@ def parsed_json(text: str, name: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise InputError(f"{name} must be JSON, but: {error}. Write it again.") from None
+    except RecursionError:
+        raise InputError(f"{name} must not be nested so deeply. Write it with fewer brackets.") from None
+
+
+def parsed_toml(text: str, name: str) -> dict[str, Any]:
+    """Return the data of a TOML text."""
+    try:
+        _check_dots(text, name)
+        return tomllib.loads(text)
+    except InputError:
+        raise
+    except ValueError as error:  # of TOML, or of a number with thousands of digits
+        raise InputError(
+            f"{name} must be TOML, but: {error}. Text stands in quotes, lists in [brackets], one key = value per line."
+        ) from None
+    except RecursionError:
+        raise InputError(f"{name} must not be nested so deeply. Write it with fewer brackets.") from None
+
+
+def _check_dots(text: str, name: str) -> None:
+    """Refuse keys of many parts, a.a.a.a.a = 1: Python's parser takes minutes and gigabytes for thousands of them."""
+    for number, line in enumerate(toml_lines(text), start=1):
+        if line.count(".") > MAX_PARTS:
+            parts = re.split(r"[^\w. \t-]", re.sub(r"\"[^\"]*\"|'[^']*'", "", line))
+            if max(part.count(".") for part in parts) > MAX_PARTS:
+                raise InputError(
+                    f"a key of {name} must have at most {MAX_PARTS} parts, got more at line {number}. Remove its dots."
+                )
+
+
+def toml_lines(text: str) -> Iterator[str]:
+    """Yield the lines of a TOML file, empty where they lie inside of a text of several lines, such as a map."""
+    delimiter = None
+    for line in text.splitlines():
+        yield line if delimiter is None else ""
+        rest = line
+        while True:
+            if delimiter is None:
+                found = re.search(r"\"{3}|'{3}", rest)
+                if found is None:
+                    break
+                delimiter, rest = found.group(), rest[found.end() :]
+            _, closing, rest = rest.partition(delimiter)
+            if not closing:
+                break
+            delimiter = None
 
 
 def json_lines(text: str, name: str) -> tuple[list[Any], list[int]]:
@@ -389,10 +438,11 @@ def table_of_parquet(name: str, data: bytes) -> Table:
     require("pyarrow", "tables")
     pandas = require("pandas", "tables")
     try:
-        frame = pandas.read_parquet(io.BytesIO(data))
-    except (OSError, ValueError) as error:
+        return _table_of_columns(pandas.read_parquet(io.BytesIO(data)), "a table", name)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file can raise nearly anything
         raise InputError(f"{name} must be a Parquet file, but reading it failed: {error}. Write it again.") from error
-    return _table_of_columns(frame, "a table", name)
 
 
 def _table_of_columns(source: Any, what: str, name: str = "the table") -> Table:

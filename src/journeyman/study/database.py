@@ -68,6 +68,9 @@ SCHEMA_VERSION = len(MIGRATIONS)
 BUSY_SECONDS = 60.0
 CONVERSION_SECONDS = 5.0  # that others may keep a study of version 0.1 busy
 MOUNTS = Path("/proc/self/mountinfo")
+DAMAGE = (  # what stored data raise that are not as we write them
+    KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
+)  # fmt: skip
 HOLDS_DATA = ("problem", "settings", "events", "queries", "demonstrations")  # not snapshots, which only save time
 UNFINISHED = (
     "{path!r} must be a study, got a file without content: the process that made it was stopped. Delete it, then make "
@@ -361,8 +364,13 @@ def explain_errors(path: Path, *, is_reading: bool = False) -> Iterator[None]:
         raise StudyError(f"the study {str(path)!r} is damaged: {error} {RECOVER.format(path=path)}") from error
     except sqlite3.Error as error:
         raise StudyError(f"{_explanation(error, str(path))} (SQLite says: {error})") from error
-    except UnicodeDecodeError as error:  # in what SQLite says about names that are damaged
-        raise StudyError(f"the study {str(path)!r} is damaged. {RECOVER.format(path=path)}") from error
+    except (UnicodeDecodeError, *DAMAGE) as error:
+        if not (is_reading or isinstance(error, UnicodeDecodeError)):  # that: Python cannot read what SQLite says
+            raise
+        raise StudyError(
+            f"the study {str(path)!r} is damaged, and was left as it is. {RECOVER.format(path=path)} (It is wrong by "
+            f"{type(error).__name__}: {error})"
+        ) from error
 
 
 def _explanation(error: sqlite3.Error, path: str) -> str:

@@ -13,6 +13,7 @@ They come from an answer sheet, from a copy of the study file, or from demonstra
 All that is done is ordinary events, stored together or not at all.
 """
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -184,7 +185,7 @@ class MergePlan:
 
 def read_source(path: Path, problem: Problem, identity: str) -> Source:
     """Read a copy of the study, an answer sheet of it, or an export, by what the file holds."""
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError(f"answers must come from a file, got the folder {str(path)!r}. Name the file in it.")
     start = file_bytes(path, "answers")[: len(SQLITE)]
     if start == SQLITE:

@@ -20,7 +20,7 @@ from journeyman.learner.ledger import Ledger, apply_event
 from journeyman.problem import Problem
 from journeyman.study import store
 from journeyman.study.copying import write_study
-from journeyman.study.database import check_log, explain_errors
+from journeyman.study.database import DAMAGE, check_log, explain_errors
 from journeyman.study.study import Study
 
 MAX_MISSING = 1000  # rows in a row that cannot be read, before we believe that there are no more
@@ -83,7 +83,7 @@ class StoredAnswer(NamedTuple):
 def _stored_problem(connection: sqlite3.Connection, given: Problem | None, losses: list[str]) -> Problem:
     try:
         return store.read_problem(connection)
-    except (sqlite3.Error, JourneymanError) as error:
+    except (sqlite3.Error, JourneymanError, *DAMAGE) as error:
         if given is None:
             raise StudyError(
                 f"the problem inside the study cannot be read ({error}). Give the one that it was made with: "
@@ -96,7 +96,7 @@ def _stored_problem(connection: sqlite3.Connection, given: Problem | None, losse
 def _stored_settings(connection: sqlite3.Connection, given: dict[str, Any], losses: list[str]) -> LearnerSettings:
     try:
         return store.read_settings(connection)
-    except (sqlite3.Error, JourneymanError):
+    except (sqlite3.Error, JourneymanError, *DAMAGE):
         losses.append("The settings could not be read; defaults are used where you gave none.")
         return LearnerSettings(**given)
 
@@ -104,7 +104,7 @@ def _stored_settings(connection: sqlite3.Connection, given: dict[str, Any], loss
 def _stored_identity(connection: sqlite3.Connection) -> str:
     try:
         return store.read_identity(connection)
-    except (sqlite3.Error, JourneymanError):
+    except (sqlite3.Error, JourneymanError, *DAMAGE):
         return ""
 
 
@@ -112,13 +112,13 @@ def _readable_events(connection: sqlite3.Connection, problem: Problem, losses: l
     """Return the events up to the first damaged one."""
     events: list[Event] = []
     ledger = Ledger(problem)
-    with suppress(sqlite3.Error, JourneymanError, ValueError, TypeError):
+    with suppress(sqlite3.Error, JourneymanError, *DAMAGE):
         for event, _ in store.read_events(connection, 0, ""):
             ledger = apply_event(ledger, event)
             events.append(event)
     try:
         (last,) = connection.execute("SELECT max(number) FROM events").fetchone()
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         last = len(events)  # there may be more
     if last is not None and last >= len(events):
         losses.append(
@@ -141,7 +141,7 @@ def _stored_answers(connection: sqlite3.Connection, problem: Problem) -> Iterato
             demonstration = Demonstration.from_record(json.loads(found[1]))
             problem.counts(demonstration)
             changed_by = int(found[3] if found[2] is None else found[2])
-        except (sqlite3.Error, JourneymanError, ValueError, TypeError):
+        except (sqlite3.Error, JourneymanError, *DAMAGE):
             continue
         num_missing = 0
         yield StoredAnswer(str(found[0]), demonstration, found[2] is not None, changed_by)

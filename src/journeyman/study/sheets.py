@@ -117,6 +117,16 @@ def read_sheet(path: Path, problem: Problem) -> FilledSheet:
     header = text.partition("\n")[0]
     separator = max(SEPARATORS, key=header.count)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        return _filled(reader, path, problem)
+    except csv.Error as error:
+        raise InputError(
+            f"a sheet must be a well-formed table, got {error} at line {reader.line_num} of {path.name}. Check its "
+            "quotes."
+        ) from None
+
+
+def _filled(reader: "csv.DictReader[str]", path: Path, problem: Problem) -> FilledSheet:
     names = [name.strip().lower() for name in reader.fieldnames or ()]
     missing = [name for name in NEEDED if name not in names]
     if missing:

@@ -252,5 +252,5 @@ def from_json(text: str, what: str) -> Any:
     """Return what JSON says, or say that it is damaged."""
     try:
         return json.loads(text)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise StudyError(f"{what} must be JSON that journeyman stored, but it is damaged: {error}.") from error

@@ -1,5 +1,6 @@
 """Exports are written whole or not at all."""
 
+import os
 from pathlib import Path
 
 from journeyman.errors import InputError
@@ -8,9 +9,9 @@ from journeyman.storage.files import remove_leftovers, whole_file
 
 def check_place(path: Path) -> None:
     """Refuse a place where no file can be; remove what an export that was killed left half written there."""
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError(f"an export must go to a file, got the folder {str(path)!r}. Add a file name.")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise InputError(f"the folder of an export must exist, got {str(path.parent)!r}. Create it first.")
     remove_leftovers(path.parent, path.name)
 

@@ -30,6 +30,7 @@ ROLES = {
     "annotator": "who did it: person, animal, subject",
     "timestamp": "when, as ISO date and time; that of its first step counts",
 }
+MAX_NUMBER = 2**53  # of a state or an action where no problem is given
 EXAMPLE = "Example: --columns state=node,action=move (in Python columns={'state': 'node', 'action': 'move'})"
 
 IndexFn = Callable[[Any], int]
@@ -163,8 +164,10 @@ def index_fns(mdp: FiniteMDP | None) -> tuple[IndexFn, IndexFn]:
 def _number_of(kind: str) -> IndexFn:
     def index(name: Any) -> int:
         number = whole_or_none(name)
-        if number is None or number < 0:
-            raise InputError(f"{kind} must be a whole number from 0 where no problem is given, got {name!r}. Give one.")
+        if number is None or not 0 <= number <= MAX_NUMBER:
+            raise InputError(
+                f"{kind} must be a whole number from 0 where no problem is given, got {reprlib.repr(name)}. Give one."
+            )
         return number
 
     return index
@@ -458,11 +461,14 @@ def _rows_of_record(record: Any, mdp: FiniteMDP | None) -> list[dict[str, Any]]:
         one_of(record["ended"], ENDINGS, "ended", "Say how it ended.")
     if isinstance(record.get("timestamp"), str):
         parsed_time(record["timestamp"], lambda: "its end")
+    who = record.get("annotator")
+    if who is not None and not isinstance(who, str):
+        raise InputError(f"an annotator must be a name, got {reprlib.repr(who)}. Write it in quotes.")
     shared = {
         "final_state": state_index(record.get("final_state")),
         "query_id": None if record.get("query_id") is None else _number_of("query_id")(record["query_id"]),
         "ended": record.get("ended"),
-        "annotator": record.get("annotator"),
+        "annotator": who,
         "timestamp": record.get("timestamp"),
     }
     return [{"state": state, "action": action, **shared} for state, action in steps]
@@ -472,7 +478,12 @@ def _of_record(index_fn: IndexFn, size: int | None) -> Callable[[Any], int | Non
     """Return what reads a name in a record: whole numbers are numbers there, whatever labels look like."""
 
     def index(name: Any) -> int | None:
-        if isinstance(name, int) and not isinstance(name, bool) and name >= 0 and (size is None or name < size):
+        if (
+            isinstance(name, int)
+            and not isinstance(name, bool)
+            and 0 <= name <= MAX_NUMBER
+            and (size is None or name < size)
+        ):
             return name
         try:
             return index_fn(name)

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from journeyman.demonstrations import Demonstration
-from journeyman.errors import InputError
+from journeyman.errors import InputError, JourneymanError
 from journeyman.extras import require
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
 from journeyman.study.formats.arrays import ABOUT, about_arrays, about_record, required_arrays, write_arrays
-from journeyman.types import IntArray
+from journeyman.types import AnyArray, IntArray
 from journeyman.wording import below, counted
 
 StateFunction = Callable[[Any], Any]  # from an observation to its state, by number or label
@@ -252,6 +252,19 @@ def read_imitation(
 ) -> tuple[Demonstration, ...]:
     """Read imitation's `.npz` layout, ours or others'; `mdp` and `state_fn` as in `read_minari`."""
     arrays = required_arrays(path, ("obs", "acts", "terminal", "indices"))
+    try:
+        return _of_imitation(path, arrays, mdp, state_fn)
+    except JourneymanError:
+        raise
+    except (IndexError, KeyError, ValueError, TypeError, OverflowError) as error:
+        raise InputError(
+            f"{path.name} must hold trajectories as the imitation library writes them, but: {error}. Save it again."
+        ) from None
+
+
+def _of_imitation(
+    path: Path, arrays: dict[str, AnyArray], mdp: FiniteMDP | None, state_fn: StateFunction | None
+) -> tuple[Demonstration, ...]:
     if not arrays["terminal"].size:
         return ()
     splits = arrays["indices"]
