@@ -61,6 +61,16 @@ def test_the_page_exchanges_the_token_for_a_cookie(served):
     assert served.request("GET", API, token=None, headers={"cookie": pair}).status_code == 200
     assert served.request("GET", API, token=None, headers={"cookie": f"{pair}x"}).status_code == 401
     assert served.request("GET", API, token=None, headers={"cookie": '"=;\\x00'}).status_code == 401
+    for odd in (
+        'prefs={"a":1,"b":[2]}',
+        "a[b]=1",
+        "weird name=1",
+        "flag",
+        "=",
+        '"',
+    ):  # of other programs on this computer
+        headers = {"cookie": f"{odd}; {pair}; {odd}"}
+        assert served.request("GET", API, token=None, headers=headers).status_code == 200, odd
 
 
 @pytest.mark.parametrize(

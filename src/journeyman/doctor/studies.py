@@ -35,7 +35,7 @@ def _examined(path: Path) -> Iterator[Finding]:
         with Study.open(path, read_only=True) as study:
             status = study.overview()
             yield Finding("study", "events", "good", f"{status.num_events}, and their checksums agree")
-            yield Finding("study", "made", "good", f"{status.created_at} by journeyman {status.created_by}")
+            yield Finding("study", "made", "good", f"{status.created_at} by {status.created_by}")
             answered = f"{status.num_demonstrations} answers count, {status.num_undone} were taken back"
             words = f"{answered}; {len(status.pending)} questions wait for one"
             yield Finding("study", "answers", "good", words)
