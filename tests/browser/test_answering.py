@@ -97,6 +97,9 @@ def test_undo_skip_comment_and_correct(studio, person):
     ben.wait_for_question()
 
     gone, asked_there = ben.question, ben.place
+    ben.page.keyboard.press("x")
+    expect(ben.said).to_contain_text("once more")  # it is for good
+    assert ben.question == gone
     ben.answer("x")
     with read_study(studio, "undo") as study:
         assert study.status_of(gone) == "abandoned"

@@ -10,7 +10,7 @@ const KEYS = [
   ["0 … 9", "the action of that number"],
   ["U", "undo the last step or answer"],
   ["N", "skip: this place may be asked about again"],
-  ["X", "cannot be answered: nobody is asked about this place again"],
+  ["X", "twice: cannot be answered, nobody is asked about this place again"],
   ["E", "end a run here"],
   ["C", "comment"],
 ];

@@ -153,8 +153,14 @@ export class Session {
     });
   }
 
+  /** Say that a question cannot be answered; that is for good, so that it has to be said twice. */
   async cannot() {
     if (this.phase !== "asking") return;
+    if (this.doubted !== this.question.id) {
+      this.doubted = this.question.id;
+      this.tell("Nobody would be asked about this place again, and that cannot be undone. Press X once more to say so.");
+      return;
+    }
     await this.exchange("cannot", { question: this.question.id }, (reply) => {
       this.tell("This place will not be asked about again.");
       this.take(reply.next);
