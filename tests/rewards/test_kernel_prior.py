@@ -285,7 +285,7 @@ NOWHERE = FiniteMDP.from_function(lambda s, a: [(1.0, 0)], num_states=3, num_act
         (GRID, {"share": 0.9, "rank": 3}, r"share or rank must be given, not both, got 0\.9 and 3"),
         (GRID, {"rank": 0}, r"rank must be a whole number of at least 1, got 0"),
         (GRID, {"rank": 31}, r"rank must be at most the number of states, 30, got 31"),
-        (GRID, {"nugget": -0.1}, r"nugget must be at least 0 and finite, got -0\.1"),
+        (GRID, {"nugget": -0.1}, r"nugget must be at least 0, with a finite square, got -0\.1"),
         (GRID, {"nugget": 0.1, "rank": 3}, r"a nugget must come without share and rank"),
         (30, {}, r"must be made for a FiniteMDP, got int"),
     ],

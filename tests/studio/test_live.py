@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 from studio.running import TOKEN, until
 
@@ -26,7 +27,8 @@ def listening(work_fn):
 
         await work_fn(hub, take)
 
-    asyncio.run(run())
+    with ThreadPoolExecutor(1) as pool:  # of its own: tests in a browser leave a loop running in this one
+        pool.submit(lambda: asyncio.run(run())).result()
 
 
 def test_a_page_is_greeted_and_then_told_what_changes():
