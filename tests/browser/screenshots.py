@@ -17,26 +17,23 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from browser.person import ARROWS, Person
 from browser.server import Server
 from playwright.sync_api import Browser, sync_playwright
+from problem_files.texts import REST
 
 from journeyman.problem_files import load_problem
 from journeyman.study import Study
 from journeyman.worlds import jail
 
-TOWN = """
+TOWN = (
+    """
 discount = 0.9
 [graph]
 edges = [
   ["home", "street"], ["street", "park"], ["street", "shop"], ["park", "lake"], ["park", "shop"], ["shop", "station"],
   ["lake", "station"], ["home", "lake"], ["station", "work"],
 ]
-[reward]
-model = "per_state"
-[prior]
-kind = "normal"
-std = 1.0
-[expert]
-beta = 4.0
 """
+    + REST
+)
 WIDE, PHONE = {"width": 1360, "height": 900}, {"width": 390, "height": 844}
 QUICK = {"inference_options": {"num_particles": 500}, "max_samples": 8000}
 WORLD = jail(0)

@@ -6,22 +6,19 @@ import pytest
 from browser.conftest import make_study
 from browser.explaining import missed_by_tab, numbers, unexplained
 from playwright.sync_api import expect
+from problem_files.texts import REST
 
 from journeyman.problem_files import load_problem
 from journeyman.worlds import WORLDS, jail
 
-ROOMS = """
+ROOMS = (
+    """
 discount = 0.9
 [graph]
 edges = [["0", "1"], ["1", "2"], ["2", "3"], ["2", "2"]]
-[reward]
-model = "per_state"
-[prior]
-kind = "normal"
-std = 1.0
-[expert]
-beta = 4.0
 """
+    + REST
+)
 
 
 @pytest.fixture(scope="module", autouse=True)

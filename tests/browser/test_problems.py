@@ -3,23 +3,20 @@
 import pytest
 from browser.conftest import make_study, read_study
 from playwright.sync_api import expect
+from problem_files.texts import REST
 
 from journeyman.worlds import WORLDS
 
 LOOPS = "".join(f"{place},{place}\n" for place in ("home", "street", "park", "shop", "lake"))
 WAYS = "state,action,next_state,probability\na,go,b,1\nb,go,a,1\na,stay,a,1\nb,stay,b,1\n"
-WALK = """
+WALK = (
+    """
 discount = 0.9
 [transitions]
 file = "Ways.CSV"
-[reward]
-model = "per_state"
-[prior]
-kind = "normal"
-std = 1.0
-[expert]
-beta = 2.0
 """
+    + REST
+)
 TOWN = "from,to\nhome,street\nstreet,park\nstreet,shop\npark,shop\nshop,lake\n"
 
 

@@ -41,13 +41,13 @@ def test_a_worker_that_dies_and_a_scheduler_that_dies(starter, tmp_path, times):
         (tmp_path / str(number)).mkdir()
         cluster = Cluster(tmp_path / str(number))
         try:
-            lose_worker_and_scheduler(starter, cluster, tmp_path / str(number))
+            assert lose_worker_and_scheduler(starter, cluster, tmp_path / str(number)).num_finished == 4
         finally:
             cluster.close()
 
 
 def lose_worker_and_scheduler(starter, cluster, folder):
-    """Kill a worker, let cells fail, and kill the scheduler."""
+    """Kill a worker, let cells fail, and kill the scheduler; return the report of who resumes alone."""
     out, dask = folder / "out", {"executor": "dask", "scheduler": cluster.address, "checkpoint_seconds": 0.0}
     workers = [cluster.add_worker() for _ in range(2)]
     running = starter.run(out, LONG, **dask)
@@ -80,8 +80,10 @@ def lose_worker_and_scheduler(starter, cluster, folder):
     assert "Traceback" not in running.text()
     assert finished(out).keys() == before.keys()
     assert checkpoints(out)
-    assert run_sweep(tiny_sweep(**longer), out, progress=False).is_complete
+    resumed = run_sweep(tiny_sweep(**longer), out, progress=False)
+    assert resumed.is_complete
     assert_same_tables(sweep_table(tiny_sweep(**longer), out), undisturbed_table(**longer))
+    return resumed
 
 
 def test_a_scheduler_that_does_not_answer_is_said(starter, tmp_path):

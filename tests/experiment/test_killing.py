@@ -57,7 +57,7 @@ def stop_until_complete(starter, out, changes, longest, most, how, **options):
 
 
 def stop_repeatedly(starter, folder, times, how):
-    """Stop so many runs, of as many sweeps as that takes."""
+    """Stop so many runs, of as many sweeps as that takes; return how many were."""
     changes, num_stopped, num_sweeps = {"steps": 6, "seeds": 2}, 0, 0
     longest = seconds_in_peace(starter, folder / "peace", changes) / 4
     while num_stopped < times:
@@ -65,6 +65,7 @@ def stop_repeatedly(starter, folder, times, how):
         num_stopped += stop_until_complete(starter, out, changes, longest, most, how)
         num_sweeps += 1
         assert num_sweeps <= times  # so many runs are too short, unless they are faster than that in peace
+    return num_stopped
 
 
 def seconds_in_peace(starter, out, changes):
@@ -76,17 +77,17 @@ def seconds_in_peace(starter, out, changes):
 
 @attack("sweep-kill")
 def test_killing_at_random_points_changes_nothing(starter, tmp_path, times):
-    stop_repeatedly(starter, tmp_path, times, signal.SIGKILL)
+    assert stop_repeatedly(starter, tmp_path, times, signal.SIGKILL) == times
 
 
 @attack("sweep-term")
 def test_ending_at_random_points_changes_nothing(starter, tmp_path, times):
-    stop_repeatedly(starter, tmp_path, times, signal.SIGTERM)
+    assert stop_repeatedly(starter, tmp_path, times, signal.SIGTERM) == times
 
 
 @attack("sweep-interrupt")
 def test_interrupting_at_random_points_changes_nothing(starter, tmp_path, times):
-    stop_repeatedly(starter, tmp_path, times, signal.SIGINT)
+    assert stop_repeatedly(starter, tmp_path, times, signal.SIGINT) == times
 
 
 @pytest.mark.slow

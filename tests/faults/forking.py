@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parents[1]
 PATIENCE = 60.0  # seconds for something that must happen
 
@@ -107,3 +109,15 @@ def until(condition_fn, what):
             return found
         time.sleep(0.01)
     raise TimeoutError(f"waited {PATIENCE:.0f} s until {what}")
+
+
+def forker_of(process):
+    """Return a fixture: what forks processes that run a module, for all tests of a file."""
+
+    @pytest.fixture(scope="module")
+    def forker():
+        found = Forker(process)
+        yield found
+        found.close()
+
+    return forker

@@ -10,8 +10,7 @@ from collections import Counter
 from contextlib import closing
 
 import numpy as np
-import pytest
-from faults.forking import Forker, environment, is_alive, until
+from faults.forking import environment, forker_of, is_alive, until
 from faults.matrix import attack
 from study.tiny import SETTINGS, tiny_problem
 
@@ -21,14 +20,8 @@ from journeyman.study import Study
 from journeyman.study.formats import read_demonstrations
 
 PROCESS = "faults.command_process"
+forker = forker_of(PROCESS)
 PER_STUDY = 20  # kills, so that looking at the study after each stays quick
-
-
-@pytest.fixture(scope="module")
-def forker():
-    found = Forker(PROCESS)
-    yield found
-    found.close()
 
 
 def tags_of(study):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from cli.command import command
 from experiment.small import assert_same_tables, tiny_sweep
-from faults.forking import Forker, until
+from faults.forking import forker_of, until
 from faults.matrix import attack
 from study.tiny import SETTINGS, answer_one, tiny_problem
 
@@ -26,14 +26,8 @@ from journeyman.learner import ActiveLearner
 from journeyman.study import Study, database, store
 
 PROCESS = "study.answering_process"
+forker = forker_of(PROCESS)
 FIXTURES = Path(__file__).parents[1] / "study" / "fixtures"
-
-
-@pytest.fixture(scope="module")
-def forker():
-    found = Forker(PROCESS)
-    yield found
-    found.close()
 
 
 @pytest.fixture

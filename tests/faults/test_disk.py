@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from experiment.small import tiny_sweep
-from faults.forking import Forker, environment
+from faults.forking import environment, forker_of
 from faults.matrix import attack
 from study.tiny import SETTINGS, answer_one, tiny_problem
 
@@ -20,6 +20,7 @@ from journeyman.experiment import run_sweep, sweep_status
 from journeyman.study import Study, exports
 
 PROCESS = "faults.command_process"
+forker = forker_of(PROCESS)
 NOBODY = 65534
 
 
@@ -142,13 +143,6 @@ def test_errors_of_the_disk_are_not_called_damage(tmp_path, times):
         assert "no damage to the study" in said and "recover" not in said
         with Study.open(path, num_threads=1) as study:
             assert set(study.answers) == before | set(told)
-
-
-@pytest.fixture(scope="module")
-def forker():
-    found = Forker(PROCESS)
-    yield found
-    found.close()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from faults.forking import Forker, until
+from faults.forking import forker_of, until
 from faults.matrix import attack
 from studio.running import QUICK, TOKEN
 
@@ -16,15 +16,9 @@ from journeyman.study import Study
 from journeyman.worlds import make_world
 
 PROCESS = "faults.studio_process"
+forker = forker_of(PROCESS)
 NUM_WAITING = 400  # questions of a study, more than are answered before it is stopped for the last time
 PER_STUDY = 10
-
-
-@pytest.fixture(scope="module")
-def forker():
-    found = Forker(PROCESS)
-    yield found
-    found.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """New studies from worlds and from what people send: parsed within limits, and no other file is read."""
 
 import pytest
+from problem_files.texts import REST
 from studio.running import running
 
 from journeyman.errors import InputError
@@ -9,20 +10,16 @@ from journeyman.study import Study
 
 MAP = "#####\n#S..#\n#.~G#\n#####\n"
 GRAPH = "from,to,action,back\nhome,lane,east,west\nlane,shop,east,west\n"
-TOML = """
+TOML = (
+    """
 discount = 0.9
 [graph]
 edges = "edges.csv"
 [states]
 initial = ["home"]
-[reward]
-model = "per_state"
-[prior]
-kind = "normal"
-std = 1.0
-[expert]
-beta = 2.0
 """
+    + REST
+)
 ORDER = {"world": None, "epsilon": 0.1, "delta": 0.1, "answers": "state", "length": None}
 
 

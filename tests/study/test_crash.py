@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from faults.forking import Forker, until
+from faults.forking import forker_of, until
 from faults.matrix import attack
 from study.tiny import SETTINGS, answer_to, tiny_problem
 
@@ -13,13 +13,7 @@ from journeyman.learner import ActiveLearner
 from journeyman.study import Study
 
 PROCESS = "study.answering_process"
-
-
-@pytest.fixture(scope="module")
-def forker():
-    found = Forker(PROCESS)
-    yield found
-    found.close()
+forker = forker_of(PROCESS)
 
 
 def start(forker, path, acknowledged, count=0):
