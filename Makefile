@@ -12,7 +12,7 @@ BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
 AXE := .venv/axe/node_modules/axe-core/axe.min.js
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples labyrinth test test-all bench faults calibration trust-calibration reproduction-docs lint clean
+.PHONY: help demo examples labyrinth test test-all bench docs faults calibration trust-calibration reproduction-docs lint clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -38,6 +38,10 @@ test-all: .venv/compiled $(AXE)  ## Run all tests, on all cores.
 bench: .venv/installed-bench  ## Run the benchmarks of bench/, one after the other.
 	@set -e; for benchmark in $(BENCHMARKS); do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
 
+docs: .venv/compiled .venv/installed-docs  ## Build the documentation, run its notebooks and check its links: docs/_build/html.
+	$(BIN)/python -m sphinx -W --keep-going -n -q -j auto -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python docs/check.py docs/_build/html
+
 faults: .venv/compiled  ## Attack everything in all ways (an hour), and make docs/trust/faults.md.
 	JOURNEYMAN_FAULTS=docs/trust/faults.jsonl $(BIN)/python -m pytest -p no:zarr -m fault $(PYTEST_ARGS)
 	$(BIN)/python docs/trust/faults.py
@@ -59,7 +63,7 @@ lint: .venv/installed  ## Check format, style and types.
 	$(BIN)/mypy
 
 clean:  ## Remove .venv, caches, builds and journeyman-demo/.
-	rm -rf .venv demo journeyman-demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo journeyman-demo build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests $(wildcard bench) -type d -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/installed: pyproject.toml
@@ -88,4 +92,8 @@ $(AXE): | .venv/installed
 
 .venv/installed-bench: .venv/installed
 	@$(PIP) install --quiet --group bench
+	@touch $@
+
+.venv/installed-docs: .venv/installed
+	@$(PIP) install --quiet --group docs
 	@touch $@
