@@ -72,8 +72,7 @@ chapters = {
 
 # The API, from docstrings
 default_role = "code"
-autodoc_class_signature = "separated"
-autodoc_default_options = {"members": True, "member-order": "bysource", "exclude-members": "__new__, __init__"}
+autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
