@@ -78,7 +78,16 @@ def test_the_page_exchanges_the_token_for_a_cookie(served):
     [
         *(
             ({"host": host}, 403)
-            for host in ("evil.example", "127.0.0.1.evil.example", "", "localhost.evil.example:8765")
+            for host in (
+                *(
+                    "evil.example",
+                    "127.0.0.1.evil.example",
+                    "",
+                    "localhost.evil.example:8765",
+                    "localhost:evil.example",
+                ),
+                *("[::1].evil.example", "[::1]evil.example:1", "[::1", "127.0.0.1:1:2", "a@127.0.0.1"),
+            )
         ),
         *(({"host": host}, 200) for host in ("127.0.0.1:8765", "localhost:1", "[::1]:8765", "LOCALHOST")),
         *(

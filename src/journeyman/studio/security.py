@@ -9,6 +9,7 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -20,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 MAX_BODY, MAX_UPLOAD = 64_000, 2_500_000  # bytes of a request, and of one that brings a problem
 BODY_SECONDS = 20.0
+HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::\d*)?")
 MAX_FIELDS = 50  # in the address of a request
 COOKIE_SECONDS = 30 * 24 * 3600
 POLICY = (
@@ -158,11 +160,9 @@ def _same(given: str, wanted: str) -> bool:
 
 
 def _name_of(host: str) -> str:
-    """Return the name in a Host header, without port and brackets."""
-    name = host.strip().lower()
-    if name.startswith("["):
-        return name[1:].partition("]")[0]
-    return name.rpartition(":")[0] if ":" in name else name
+    """Return the name in a Host header, without port and brackets; nothing if it is none."""
+    found = HOST.fullmatch(host.strip().lower())
+    return (found[1] or found[2]) if found else ""
 
 
 async def _body(receive: Receive, headers: Headers, most: int) -> bytes | None:

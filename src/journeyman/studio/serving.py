@@ -1,9 +1,9 @@
 """Serving a studio: where, with which token, and until when."""
 
+import asyncio
 import hashlib
 import html
 import ipaddress
-import logging
 import os
 import secrets
 import shutil
@@ -25,6 +25,7 @@ from journeyman.storage.files import try_lock
 PORT, NUM_PORTS = 8765, 20
 BROWSER_AFTER, DOORWAY_SECONDS = 0.5, 30.0  # seconds until a browser is opened, and for which it may read its way
 GRACE = 2  # seconds that requests under way get when the server stops
+HEAD_SECONDS = 20.0  # in which the head of a request must have come; idle connections are closed after 5
 
 
 def is_loopback(host: str) -> bool:
@@ -127,17 +128,60 @@ def address_of(listening: socket.socket, host: str, token: str, annotator: str |
 def serve(app: FastAPI, listening: socket.socket) -> None:
     """Serve until Ctrl-C or SIGTERM; live streams are ended first."""
     uvicorn = require("uvicorn", "studio")
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
     studio = app.state.studio
+
+    class Connection(H11Protocol):
+        """Closes connections on which no whole head of a request comes, and those whose body breaks the protocol.
+
+        uvicorn would wait for a head for ever; and after its own response to a broken body the application would fail
+        to send another.
+        """
+
+        waiting: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.wait_for_head()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self.wait_for_head()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            self.stop_waiting()
+
+        def wait_for_head(self) -> None:
+            if self.cycle is not None and not self.cycle.response_complete:
+                self.stop_waiting()
+            elif self.waiting is None and not self.transport.is_closing():
+                self.waiting = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+        def send_400_response(self, msg: str) -> None:
+            if self.cycle is not None and not self.cycle.response_complete:
+                self.cycle.disconnected = True
+                self.cycle.message_event.set()
+                if self.cycle.response_started:
+                    self.transport.abort()
+                    return
+            super().send_400_response(msg)
+
+        def stop_waiting(self) -> None:
+            if self.waiting is not None:
+                self.waiting.cancel()
+                self.waiting = None
 
     class Server(uvicorn.Server):  # type: ignore[misc, name-defined]
         def handle_exit(self, sig: int, frame: Any) -> None:
             studio.end_streams()
             super().handle_exit(sig, frame)
 
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     config = uvicorn.Config(
-        app, access_log=False, log_level="warning", timeout_graceful_shutdown=GRACE, server_header=False,
-        proxy_headers=False, lifespan="on", ws="none",
+        # "error": what strangers send that is no HTTP must not fill the terminal
+        app, access_log=False, log_level="error", timeout_graceful_shutdown=GRACE, server_header=False,
+        proxy_headers=False, lifespan="on", ws="none", http=Connection,
     )  # fmt: skip
     with suppress(KeyboardInterrupt), _surviving(signal.SIGTERM):
         Server(config).run(sockets=[listening])
