@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 
 HERE = Path(__file__).parent
+FIRST = "40afc72"  # rows that name no commit are of one before it
 HEAD = """# Faults: what was done to it, how often, and what held
 
 Made by `docs/trust/faults.py` from `faults.jsonl`, which `make faults` writes. What is attacked, how often and what
 must hold is one list, `tests/faults/matrix.py`; `make test` does a few repetitions of each, `make test-all` all.
-Times and places are random, with fixed seeds. "Held" means that no repetition broke what must hold.
+Times and places are random, with fixed seeds. "Held" means that no repetition broke what must hold; "commit" is the
+state of the program that was attacked.
 """
 
 
@@ -18,10 +20,10 @@ def page(rows):
     lost = [row["name"] for row in rows if row["result"] != "held"]
     said = "What must hold held in all of them." if not lost else f"It did not hold in: {', '.join(lost)}."
     lines = [HEAD, f"{kills:,} times a process was killed, ended or interrupted. {said}", ""]
-    lines += ["| what | done to | times | must hold | result | seconds | version |", "|---|---|--:|---|---|--:|---|"]
+    lines += ["| what | done to | times | must hold | result | seconds | commit |", "|---|---|--:|---|---|--:|---|"]
     lines += [
         f"| {row['fault']} | {row['to']} | {row['times']:,} | {row['holds']} | {row['result']} | "
-        f"{row['seconds']:.0f} | {row['version'].split()[-1]} |"
+        f"{row['seconds']:.0f} | {row.get('commit') or 'before ' + FIRST} |"
         for row in rows
     ]
     return "\n".join(lines) + "\n"

@@ -5,6 +5,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ import pytest
 from journeyman.storage.files import whole_file
 from journeyman.study.store import program_version
 
-RESULT = ("times", "result", "seconds", "version")
+RESULT = ("times", "result", "seconds", "version", "commit")
 TABLE = "JOURNEYMAN_FAULTS"  # names the file in which results are kept, if they are to be kept
 
 
@@ -101,16 +102,28 @@ def attack(name):
     return decorate
 
 
+def commit():
+    """Return the short name of the commit that is attacked; nothing outside of a repository."""
+    found = subprocess.run(
+        ["git", "rev-parse", "--short=7", "HEAD"],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return found.stdout.strip()
+
+
 def keep_result(name, times, has_held, seconds):
     """Keep how an attack ended, in the file that the environment names; the most repetitions count."""
     if TABLE not in os.environ:
         return
     path = Path(os.environ[TABLE])
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    results = {row["name"]: {key: row[key] for key in RESULT} for row in map(json.loads, lines)}
+    results = {row["name"]: {key: row.get(key, "") for key in RESULT} for row in map(json.loads, lines)}
     if has_held and name in results and results[name]["times"] > times and results[name]["result"] == "held":
         return
-    outcome = times, "held" if has_held else "failed", round(seconds, 1), program_version()
+    outcome = times, "held" if has_held else "failed", round(seconds, 1), program_version(), commit()
     results[name] = dict(zip(RESULT, outcome, strict=True))
     rows = [
         {"name": known, "fault": fault.fault, "to": fault.to, "holds": fault.holds, "is_kill": fault.is_kill}
