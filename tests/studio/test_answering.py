@@ -142,6 +142,7 @@ def test_a_place_that_is_asked_about_again_says_why(grid):
         question = ada.question()
         assert "This place was answered twice before" in question["why"]
         assert "people do not always do the same" in question["why"]
+        assert question["num_before"] == 2
         others = [item["why"] for item in ada.get("history").json()["items"] if item["state"] not in (None, state)]
         assert others and not any("before" in why for why in others)
 
@@ -156,7 +157,9 @@ def test_a_place_that_is_asked_about_again_too_soon_says_that_the_learner_is_beh
     session.ready = Ready(record | {"warnings": [], "based_on": 0, "seconds": 0.0})
     question = ada.question()
     assert question["state"] == answered
-    assert "has not taken in the last 12 answers yet" in question["why"]
+    assert "Chosen after 0 answers, while 12 more were being taken in." in question["why"]
+    assert "had not taken in the last 12 answers" in question["why"]
+    assert question["num_before"] == sum(query.state == answered for query in session.ledger.queries[:12])
 
 
 def test_answers_are_numbered_as_the_page_counts(ada):
@@ -215,6 +218,28 @@ def test_only_what_is_there_can_be_taken_back(ada, ben):
     assert ada.post("undo", answer="../x").status_code == 422
     ada.post("answer", question=ada.question()["id"], action=2)
     assert ben.post("undo").status_code == 409  # the last one of ada is not ben's
+
+
+def test_history_says_who_changed_whose_answer(ada, ben, grid):
+    first, second = ada.question()["id"], ben.question()["id"]
+    for person, question in ((ada, first), (ben, second)):
+        person.post("answer", question=question, action=2)
+
+    def items():
+        found = {item["id"]: item for item in ada.get("history").json()["items"]}
+        return [tuple(found[key][name] for name in ("status", "annotator", "changed")) for key in (first, second)]
+
+    assert items() == [("counts", "ada", ""), ("counts", "ben", "")]
+    ben.post("undo", answer=first)
+    ada.post("correct", answer=second, action=3)
+    assert items() == [("taken_back", "ada", "taken back by ben"), ("counts", "ben", "corrected by ada")]
+    ben.post("answer", question=first, action=4)
+    assert items()[0] == ("counts", "ben", "corrected")
+    copied = grid.with_name("later.study")
+    copied.write_bytes(grid.read_bytes())
+    with running(Study.open(copied)) as served:  # the file remembers
+        again = Person(served, "later", "ada").get("history").json()["items"]
+        assert {item["changed"] for item in again} >= {"corrected by ada"}
 
 
 def test_an_answer_can_be_corrected(ada):

@@ -5,14 +5,14 @@ the same again does nothing: a page that did not hear the answer may send it onc
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
-from journeyman.learner import Query
+from journeyman.learner import Event, Query
 from journeyman.learner.ledger import (
     abandon_event,
     action_index,
@@ -54,6 +54,11 @@ def by(person: str) -> str | None:
     return None if person == NOBODY else person
 
 
+def signed(event: Event, person: str) -> Event:
+    """Return an event that says who did it: an answer may be taken back or corrected by others than its author."""
+    return event if person == NOBODY else replace(event, payload={**event.payload, "by": person})
+
+
 def asked(draft: Draft, query: int) -> Query:
     """Return a question, or say that there is none of this number."""
     if not 0 <= query < len(draft.ledger.queries):
@@ -76,7 +81,7 @@ def _kept(draft: Draft, person: str, query: Query, demonstration: Demonstration)
     """Keep an answer, whether its question waits or was asked again, and clear the desk of it."""
     keep_fn = tell_event if draft.ledger.statuses[query.id] == "waiting" else correct_event
     event = keep_fn(draft.ledger, query.id, demonstration, annotator=by(person), timestamp=this_second())
-    draft.do(event)
+    draft.do(event if event.name == "tell" else signed(event, person))
     draft.take_off(person, query.id)
 
 
@@ -268,7 +273,7 @@ def undo(assign_fn: AssignFn, person: str, wanted: int | str | None) -> Callable
         _check_answer(draft, chosen)
         is_repeated = chosen in draft.ledger.undone
         if not is_repeated:
-            draft.do(undo_event(draft.ledger, chosen))
+            draft.do(signed(undo_event(draft.ledger, chosen), person))
             if isinstance(chosen, int):
                 draft.put(person, (*(one for one in draft.on_desk(person) if one != chosen), chosen))
         assign_fn(draft, person)
@@ -294,7 +299,8 @@ def correct(person: str, wanted: int | str, action: int | str) -> Callable[..., 
         if old is not None and old.ended != "annotation":
             raise Conflict("a run cannot be corrected by one action. Take it back, and walk it again.")
         who = by(person) if old is None else None  # one that counts stays with who gave it
-        draft.do(correct_event(draft.ledger, wanted, chosen, annotator=who, timestamp=this_second()))
+        event = correct_event(draft.ledger, wanted, chosen, annotator=who, timestamp=this_second())
+        draft.do(signed(event, person))
         if isinstance(wanted, int) and wanted in draft.on_desk(person):
             draft.take_off(person, wanted)
         return Done(wanted)

@@ -17,7 +17,7 @@ from journeyman.problem import Problem
 from journeyman.report.drawing.situations import destination_words, outcomes, place_words
 from journeyman.studio.acting import by
 from journeyman.studio.desks import Step
-from journeyman.studio.doubts import UNITS
+from journeyman.studio.doubts import UNITS, how_often
 from journeyman.studio.session import Session
 from journeyman.study.typed import answer_words
 from journeyman.wording import counted, percent
@@ -189,6 +189,7 @@ def question_record(session: Session, query: Query, person: str) -> dict[str, An
         "unit": str(ask["scores"].get("unit", "")),
         "based_on": ask["scores"].get("based_on"),
         "num_answers": len(ledger.answers),
+        "num_before": session.answered[query.state] - (query.id in ledger.answers),
         "is_again": is_again,
         "previous": _previous(session, query.id, person) if is_again else None,
         "here": here,
@@ -213,13 +214,12 @@ def _repeated_words(session: Session, query: Query) -> str:
     count = session.answered[query.state] - (query.id in session.ledger.answers)
     if count == 0:
         return ""
-    times = {1: "once", 2: "twice"}.get(count, f"{count} times")
-    based_on = session.events[session.ledger.asks[query.id]].payload["scores"].get("based_on")
-    behind = 0 if based_on is None else len(session.ledger.answers) - based_on
+    times = how_often(count)
+    behind = _behind(session, query)
     if behind > 1:
         return (
-            f" This place was answered {times} before. It comes again because the learner has not taken in the last "
-            f"{behind} answers yet: you are quicker. Answer as you would now."
+            f" This place was answered {times} before. It came again because the learner had not taken in the last "
+            f"{behind} answers: you were quicker. Answer as you would now."
         )
     return (
         f" This place was answered {times} before. It is asked about again because people do not always do the same: "
@@ -227,11 +227,20 @@ def _repeated_words(session: Session, query: Query) -> str:
     )
 
 
+def _behind(session: Session, query: Query) -> int:
+    """Return how many answers were there, but not taken in, when a question was chosen."""
+    scores = session.events[session.ledger.asks[query.id]].payload["scores"]
+    based_on = scores.get("based_on")
+    return 0 if based_on is None else max(0, scores.get("num_answers", based_on) - based_on)
+
+
 def why_words(session: Session, query: Query) -> str:
-    """Return why a question was asked."""
+    """Return why a question was asked: what was known then, which stays true whatever is answered since."""
     scores = session.events[session.ledger.asks[query.id]].payload["scores"]
     based_on, median, unit = scores.get("based_on"), scores.get("median"), scores.get("unit", "")
-    after = "" if based_on is None else f" Chosen after {counted(based_on, 'answer')}."
+    behind = _behind(session, query)
+    late = "" if behind == 0 else f", while {behind} more {'was' if behind == 1 else 'were'} being taken in"
+    after = "" if based_on is None else f" Chosen after {counted(based_on, 'answer')}{late}."
     if ACQUISITIONS.find(session.settings.acquisition).is_by_chance:
         return f"All places are asked about alike: chance decides.{after}"
     amount = f"score {query.score:.2g} {'of reward' if unit == 'reward' else unit}".rstrip()
@@ -318,7 +327,8 @@ def _history_item(
         "steps": [] if given is None else [list(step) for step in given.steps],
         "final_state": None if given is None else given.final_state,
         "ended": None if given is None else given.ended,
-        "annotator": given.annotator if given is not None else by(holders.get(key, "")) if query is not None else None,  # type: ignore[arg-type]
+        "annotator": _author(session, key, holders),
+        "changed": _changed_words(session, key),
         "time": None if given is None or given.timestamp is None else given.timestamp.isoformat(),
         "comment": comments.get(person) or "; ".join(comments.values()),
         "why": "" if query is None else why_words(session, query),
@@ -326,6 +336,23 @@ def _history_item(
         "can_correct": is_one or (status == "taken_back" and query is not None and query.kind == "state"),
         "choices": _choices(mdp, state) if state is not None and (query is None or query.kind == "state") else [],
     }
+
+
+def _author(session: Session, key: int | str, holders: dict[int, str]) -> str | None:
+    """Return who gave an answer, also one that was taken back, or who has a question that was not answered."""
+    given = session.ledger.answers.get(key)
+    if given is not None:
+        return given.annotator
+    if key in session.authors or isinstance(key, str):
+        return session.authors.get(key)
+    return by(holders.get(key, ""))
+
+
+def _changed_words(session: Session, key: int | str) -> str:
+    """Return what happened to an answer after it was given, and by whom, where that is known."""
+    what, who = session.changes.get(key, ("", None))
+    words = {"undo": "taken back", "correct": "corrected"}.get(what, "")
+    return f"{words} by {who}" if words and who and who != session.authors.get(key) else words
 
 
 def _unsigned(given: Demonstration) -> Demonstration:

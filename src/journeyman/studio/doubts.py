@@ -77,7 +77,7 @@ def _reasons(criticism: Criticism, mdp: FiniteMDP) -> list[str]:
     if criticism.is_surprising:
         found.append(f"The answers look more like those of {RIVALS[criticism.rivals[0].kind]}.")
     for item in criticism.contradictions[:MOST_NAMED]:
-        given = listed([f"{name} {_times(count)}" for name, count in item.counts[:2]])
+        given = listed([f"{name} {how_often(count)}" for name, count in item.counts[:2]])
         found.append(f"At {place_words(mdp, item.state)} the answers were {given}: hardly one and the same mind.")
     more = len(criticism.contradictions) - MOST_NAMED
     return [*found, f"So it is at {counted(more, 'more place')}."] if more > 0 else found
@@ -100,5 +100,6 @@ def _advice(criticism: Criticism, mdp: FiniteMDP) -> list[str]:
     return found
 
 
-def _times(count: int) -> str:
+def how_often(count: int) -> str:
+    """Return how often something happened: "once", "twice", "3 times"."""
     return {1: "once", 2: "twice"}.get(count, f"{count} times")

@@ -295,7 +295,7 @@ class Question(BaseModel):
     """A question as somebody is asked it.
 
     number: as the page counts, the answer that this is or will be, None for one that was taken back or skipped;
-    based_on: answers that it was chosen after, None if nobody knows.
+    based_on: answers that it was chosen after, None if nobody knows; num_before: other answers about the same place.
     """
 
     id: int
@@ -311,6 +311,7 @@ class Question(BaseModel):
     unit: str
     based_on: int | None
     num_answers: int
+    num_before: int
     is_again: bool
     previous: str | None
     here: int
@@ -386,7 +387,10 @@ class ChoiceListed(BaseModel):
 
 
 class HistoryItem(BaseModel):
-    """A question with its answer, or data that were attached; number: of the answer among those that count, from 1."""
+    """A question with its answer, or data that were attached; number: of the answer among those that count, from 1.
+
+    annotator: who gave the answer, also one that was taken back; changed: "taken back by ben", "corrected by ben".
+    """
 
     id: int | str
     number: int | None
@@ -401,6 +405,7 @@ class HistoryItem(BaseModel):
     final_state: int | None
     ended: str | None
     annotator: str | None
+    changed: str
     time: str | None
     comment: str
     why: str

@@ -134,6 +134,9 @@ class Session:
         self.no_place_left = ""
         self.skipped: dict[str, dict[int, int]] = {}  # by person and place: answers after which it may come back
         self.counts, self.answered = _counted(self.ledger)
+        self.authors: dict[int | str, str | None] = {}  # who gave an answer, also one that was taken back since
+        self.changes: dict[int | str, tuple[str, str | None]] = {}  # what happened to an answer last, and by whom
+        self._note_authors(self.events)
         self.abandoned = self.ledger.abandoned_states
         self.unheld = self._unheld()
         self.belief: bytes | None = None
@@ -253,6 +256,7 @@ class Session:
         before = self.ledger
         self.events.extend(new)  # first, so that whoever looks meanwhile finds what the ledger speaks of
         self.ledger = ledger
+        self._note_authors(new)
         names = {event.name for event in new}
         if names - {"ask", "tell"}:
             self.counts, self.answered = _counted(ledger)
@@ -266,6 +270,18 @@ class Session:
             self.settings = self.study.settings
         if events is None or (self.unheld and ledger.statuses != before.statuses):
             self.unheld = self._unheld()
+
+    def _note_authors(self, events: Iterable[Event]) -> None:
+        """Remember who gave each answer, and who changed it last."""
+        for event in events:
+            payload = event.payload
+            if event.name == "tell":
+                self.authors[payload["query"]] = payload["demonstration"].get("annotator")
+                self.changes.pop(payload["query"], None)
+            elif event.name in ("undo", "correct"):
+                self.changes[payload["answer"]] = event.name, payload.get("by")
+                if event.name == "correct":
+                    self.authors[payload["answer"]] = payload["demonstration"].get("annotator")
 
     def _unheld(self) -> list[int]:
         """Return questions that wait and are on nobody's desk: somebody asked them on the command line."""
@@ -343,6 +359,7 @@ class Session:
         state, gain, length = taken
         summary = {
             "best": gain, "median": ready.median, "num_queries": 1, "unit": ready.unit, "based_on": ready.based_on,
+            "num_answers": len(draft.ledger.answers),
         }  # fmt: skip
         chosen = Chosen((state,), (gain,), summary, ready.warnings, (length,))
         draft.do(ask_event(draft.ledger, self.settings, chosen, ready.seconds))

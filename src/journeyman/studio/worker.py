@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from journeyman.apprentice import Certificate
-from journeyman.apprentice.certificate_text import HEADLINES, claim_sentence, number_sentences
+from journeyman.apprentice.certificate_text import caution_sentences, claim_sentence, headline, number_sentences
 from journeyman.apprentice.epsilon import epsilon_record, epsilon_words
 from journeyman.compiling import has_kept
 from journeyman.errors import InputError, JourneymanError
@@ -469,8 +469,8 @@ def certificate_record(certificate: Certificate, after: int, is_confirmed: bool)
         "is_enough": is_confirmed,
         "is_confirmed": is_confirmed,
         "after": after,
-        "headline": HEADLINES[certificate.status],
-        "claim": claim_sentence(certificate),
+        "headline": headline(certificate),
+        "claim": " ".join([claim_sentence(certificate), *caution_sentences(certificate)]),
         "sentences": number_sentences(certificate),
         "reasons": _sentences(certificate.reasons),
         "advice": _sentences(certificate.advice),
