@@ -1,11 +1,7 @@
 """What docs/extending.md shows is what happens: things from outside the package work without a fork."""
 
-import contextlib
-import io
-import re
-from pathlib import Path
-
 import pytest
+from docs.blocks import run_page
 
 from journeyman.acquisition import ACQUISITIONS
 from journeyman.experts import EXPERTS
@@ -15,30 +11,22 @@ from journeyman.problem_files import load_problem, problem_from_record, problem_
 from journeyman.rewards import PRIORS
 from journeyman.worlds import WORLDS, make_world
 
-PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text("utf-8")
 NAMES = {"laplace": PRIORS, "lapsing": EXPERTS, "importance": INFERENCE, "doubt": ACQUISITIONS, "corridor": WORLDS}
 
 
 @pytest.fixture(scope="module")
-def page():
-    """Run the page as one program; return its names and what it printed."""
-    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
-    namespace, output = {"__name__": "extending"}, io.StringIO()
-    with contextlib.redirect_stdout(output):
-        exec(compile(code, "docs/extending.md", "exec"), namespace)
-    yield namespace, output.getvalue()
+def page(tmp_path_factory):
+    """Run the page as one program; return its names, which stay registered."""
+    names, _ = run_page("docs/extending.md", tmp_path_factory.mktemp("page"), forgets=False)
+    yield names
     for name, registry in NAMES.items():
         registry.unregister(name)
 
 
-def test_the_page_prints_what_it_shows(page):
-    assert page[1] == "".join(re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
-
-
 def test_a_learner_takes_all_of_them(page):
-    learner = ActiveLearner(page[0]["problem"], inference="importance", acquisition="doubt", seed=0)
+    learner = ActiveLearner(page["problem"], inference="importance", acquisition="doubt", seed=0)
     query = learner.ask()
-    learner.tell(query, page[0]["expert"].demonstrate(query.state))
+    learner.tell(query, page["expert"].demonstrate(query.state))
     assert learner.apprentice().shape == (9,)
     assert any("lapses" in text for text in learner.certificate().assumptions)
     world = make_world("corridor", 3)
@@ -46,7 +34,7 @@ def test_a_learner_takes_all_of_them(page):
 
 
 def test_problems_are_stored_and_restored(page):
-    problem = page[0]["problem"]
+    problem = page["problem"]
     again = problem_from_record(problem_to_record(problem))
     assert again.expert == problem.expert
     assert (type(again.prior), again.prior.scale) == (type(problem.prior), 1.0)
@@ -60,4 +48,4 @@ def test_problem_files_name_them(page, tmp_path):
     )
     problem = load_problem(tmp_path / "problem.toml")
     assert (problem.prior.num_parameters, problem.prior.scale) == (2, 2.0)
-    assert problem.expert == page[0]["Lapsing"](3.0, 0.2)
+    assert problem.expert == page["Lapsing"](3.0, 0.2)

@@ -1,7 +1,5 @@
 """What docs/sweep.md shows works as it stands there, and it leaves nothing out."""
 
-import contextlib
-import io
 import os
 import re
 import shlex
@@ -11,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli.tiny_sweep import shrink
+from docs.blocks import blocks
 
 from journeyman.cli import app as cli
 from journeyman.experiment import METRICS, Sweep, sweep_from_toml
@@ -20,32 +19,16 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "sweep.md").read_text("utf-8")
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-
-
 def section(title):
     """Return the text below a heading."""
     return re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL).group(1)
-
-
-def test_python_runs_and_prints_what_is_shown(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(METRICS, "_entries", dict(METRICS))  # what the page registers is forgotten
-    code, (shown,) = "\n".join(blocks("python")), blocks("text")
-    output, names = io.StringIO(), {"__name__": "__main__"}
-    with contextlib.redirect_stdout(output):
-        exec(compile(code, "docs/sweep.md", "exec"), names)
-    assert output.getvalue() == shown
-    assert set(names["means"]["method"]) == {"random", "nuPAC-EIG"}
-    assert names["gains"]["n"].max() == 3
 
 
 def test_commands_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)  # one core: no processes to start
-    lines = [line for block in blocks("sh") for line in block.splitlines()]
+    lines = [line for block in blocks("docs/sweep.md", "sh") for line in block.text.splitlines()]
     assert len(lines) > 4
     for line in lines:
         monkeypatch.setattr(sys, "argv", shlex.split(line, comments=True))
@@ -58,8 +41,8 @@ def test_commands_run(tmp_path, monkeypatch, capsys):
 
 
 def test_the_file_that_is_shown_can_be_run():
-    (text,) = blocks("toml")
-    assert len(sweep_from_toml(text).cells()) == 2 * 2 * 3 * 4
+    (block,) = blocks("docs/sweep.md", "toml")
+    assert len(sweep_from_toml(block.text).cells()) == 2 * 2 * 3 * 4
 
 
 def test_every_key_column_and_metric_is_explained():
@@ -80,8 +63,3 @@ def test_defaults_are_those_of_the_code():
     for field in fields(Sweep):
         if isinstance(field.default, int | float):
             assert re.search(rf"^\| `{field.name}` \|.*\| {field.default:g} \|$", PAGE, re.MULTILINE), field.name
-
-
-def test_links_exist():
-    for target in re.findall(r"\]\(([^)#]+)\)", PAGE):
-        assert (DOCS / target).exists(), target

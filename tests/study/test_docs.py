@@ -1,38 +1,15 @@
 """What the pages about studies show works as it stands there."""
 
-import re
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
+from docs.blocks import blocks, write_files
 
 from journeyman.cli import app as cli
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
-
-
-def write_files(page, folder):
-    """Write the files that a page shows: blocks with a file name after their language."""
-    text = (DOCS / page).read_text("utf-8")
-    for name, content in re.findall(r"^```\w+ (\S+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
-        (folder / name).write_text(content, "utf-8")
-
-
-@pytest.mark.parametrize("page", ["study.md", "formats.md"])
-def test_python_runs(page, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    write_files(page, tmp_path)
-    found = blocks(page, "python")
-    assert found
-    for code in found:
-        exec(compile(code, page, "exec"), {"__name__": "__main__"})
-    if page == "study.md":
-        assert capsys.readouterr().out == "".join(blocks(page, "text"))
 
 
 @pytest.mark.parametrize("num_runs", ["2", pytest.param("20", marks=pytest.mark.slow)])
@@ -41,8 +18,13 @@ def test_commands_run(num_runs, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
     monkeypatch.setenv("COLUMNS", "80")
-    write_files("formats.md", tmp_path)
-    lines = [line for page in ("study.md", "formats.md") for block in blocks(page, "sh") for line in block.splitlines()]
+    write_files("docs/formats.md", tmp_path)
+    lines = [
+        line
+        for page in ("docs/study.md", "docs/formats.md")
+        for block in blocks(page, "sh")
+        for line in block.text.splitlines()
+    ]
     assert len(lines) > 8
     for line in lines:
         more = ["--runs", num_runs] if " forecast " in line else []
@@ -53,7 +35,9 @@ def test_commands_run(num_runs, tmp_path, monkeypatch, capsys):
         output = capsys.readouterr()
         assert (stop.value.code or 0) == expected, (line, output.err)
         if "--dry-run" in line:  # as the page shows it
-            assert "".join(f"{shown.rstrip()}\n" for shown in output.out.splitlines()) in blocks("formats.md", "text")
+            assert "".join(f"{shown.rstrip()}\n" for shown in output.out.splitlines()) in [
+                block.text for block in blocks("docs/formats.md", "text")
+            ]
 
 
 def test_every_key_of_the_problem_file_is_documented():
