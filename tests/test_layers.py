@@ -20,6 +20,7 @@ LAYERS = [
     "threads",
     "once",
     "progress",
+    "notebooks",
     "storage",
     "compiling",
     "mdp",

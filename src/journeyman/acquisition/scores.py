@@ -9,6 +9,8 @@ import numpy as np
 
 from journeyman.checks import float_array
 from journeyman.errors import InputError
+from journeyman.mdp import FiniteMDP
+from journeyman.notebooks import html_of
 from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray
 
 TIE_TOLERANCE = 1e-12  # of the scores' sizes
@@ -178,6 +180,8 @@ class Scores:
     lengths
         `[S]` the length that pays best at each state, 0 where a state may not be queried; None where all queries have
         `length`.
+    mdp
+        Whose states these are, for names and maps.
     """
 
     name: str
@@ -189,6 +193,15 @@ class Scores:
     warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     lengths: IntArray | None = None
+    mdp: FiniteMDP | None = None
+
+    def __repr__(self) -> str:
+        num_rated = int(np.isfinite(self.values).sum())
+        unit = f" {self.unit}" if self.unit else ""
+        return f"Scores({self.name!r}: {num_rated} states rated, the best {self.values.max():.4g}{unit})"
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
     def length_at(self, state: int) -> int | None:
         """Return the length of a query at a state, None for a state query."""

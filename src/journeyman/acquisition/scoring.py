@@ -108,7 +108,8 @@ def scores_of(posterior: Posterior, name: str, context: ScoringContext, rating: 
     unit = ACQUISITIONS.find(rating.details.get("used", name)).unit
     length = None if context.kind == "state" else context.length
     warnings = (*weight_warnings(posterior), *rating.warnings)
-    return Scores(name, context.kind, length, unit, values, error, warnings, dict(rating.details))
+    details, mdp = dict(rating.details), posterior.problem.mdp
+    return Scores(name, context.kind, length, unit, values, error, warnings, details, mdp=mdp)
 
 
 def paying_best(values: FloatArray, prices: FloatArray) -> IntArray:

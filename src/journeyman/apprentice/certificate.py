@@ -48,6 +48,7 @@ from journeyman.errors import InputError
 from journeyman.inference.kernels import SLACK
 from journeyman.inference.posterior import Posterior, checked_posterior, weighted_quantile
 from journeyman.mdp.discretised import GridWarning
+from journeyman.notebooks import html_of
 from journeyman.types import AnyArray, read_only
 from journeyman.wording import percent
 
@@ -104,6 +105,13 @@ class Certificate:
     assumptions: tuple[str, ...]
     criticism: Criticism | None = field(default=None, repr=False)
     cautions: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        claim = f"epsilon={self.epsilon!r}, delta={self.delta:.4g}"
+        return f"Certificate({self.status!r}: {claim}, p_hat={self.p_hat:.4g}, upper_bound={self.upper_bound:.4g})"
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
     @property
     def holds(self) -> bool:

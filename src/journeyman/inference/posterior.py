@@ -31,6 +31,7 @@ from journeyman.inference.weights import systematic_resample
 from journeyman.mdp import Solution, kernels as mdp_kernels, solve, solve_batch
 from journeyman.mdp.accuracy import Accuracy, Looked, accuracy_of, look_through
 from journeyman.mdp.ordering import shared_rows_of
+from journeyman.notebooks import html_of
 from journeyman.problem import Problem
 from journeyman.rewards import continuous
 from journeyman.rewards.discrete import weighted_quantile as weighted_quantile
@@ -103,6 +104,13 @@ class Posterior:
         if self.counts.ndim == 3:
             object.__setattr__(self, "annotator_counts", self.counts)
             object.__setattr__(self, "counts", self.counts.sum(axis=0))
+
+    def __repr__(self) -> str:
+        size = f"{self.num_samples} samples of {self.theta.shape[1]} parameters"
+        return f"Posterior({self.method!r}: {size}, {self.counts.sum()} demonstrated actions)"
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
     @property
     def answers(self) -> IntArray:

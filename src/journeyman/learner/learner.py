@@ -42,6 +42,7 @@ from journeyman.learner.stopping import (
     knowledge_of,
 )
 from journeyman.logs import logged
+from journeyman.notebooks import html_of
 from journeyman.problem import Problem
 from journeyman.progress import Report, progress_bar
 from journeyman.threads import resolve_num_threads
@@ -171,6 +172,9 @@ class ActiveLearner(LedgerView):
     def __repr__(self) -> str:
         names = f"acquisition={self.settings.acquisition!r}, inference={self.settings.inference!r}"
         return f"ActiveLearner({names}: {len(self.answers)} answers, {len(self.pending)} queries wait)"
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
     # Asking and being told
 
@@ -452,6 +456,17 @@ class ActiveLearner(LedgerView):
         if not self._state.history:
             self._state = compute_belief(self._state, self.num_threads)
         return self._state.history
+
+    def computed(self) -> dict[str, Any]:
+        """Return what was computed already of what is known now, by name, such as "certificate"; computes nothing.
+
+        Names are those of the methods: posterior, scores, apprentice, certificate, confirmation, history and others.
+        """
+        known = (self._state.last_change, self.ledger.num_events)
+        found = {name: value for name, (number, value) in self._cache.items() if number == known[name == "scores"]}
+        if self._state.belief is not None:
+            found["posterior"] = self._state.belief.posterior
+        return found | ({"history": self._state.history} if self._state.history else {})
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -25,6 +25,7 @@ from journeyman.mdp.memory import Remembered, check_memory, unrolled, with_memor
 from journeyman.mdp.names import Names
 from journeyman.mdp.origin import Origin
 from journeyman.mdp.rows import Rows, index_column, rows_from_dense, rows_from_function, rows_from_matrices
+from journeyman.notebooks import html_of
 from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray, read_only
 
 
@@ -122,6 +123,12 @@ class FiniteMDP:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._freeze()  # pickle forgets that arrays are read-only
+
+    def __repr__(self) -> str:
+        return f"FiniteMDP({self.num_states} states, {self.num_actions} actions, discount {self.discount:.4g})"
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
     @classmethod
     def from_dense(cls, transitions: ArrayLike, *, layout: str, discount: float, **options: Any) -> "FiniteMDP":

@@ -218,7 +218,7 @@ def _facts(summary: PosteriorSummary) -> dict[str, str]:
     posterior = summary.posterior
     num_inside, num_parameters = int(summary.is_inside.sum()), len(summary.is_inside)
     rows = {"asked": _where(summary)} if summary.demonstrations else {}
-    rows["sampling"] = ", ".join(_diagnostics(summary))
+    rows["sampling"] = sampling_words(posterior)
     rows["uncertainty"] = f"standard deviations are {percent(summary.spread)} of the prior's on average"
     rows["truth"] = (
         f"{num_inside} of {num_parameters} true parameters lie in their 95 % intervals ({percent(summary.coverage)})"
@@ -251,9 +251,13 @@ def _where(summary: PosteriorSummary) -> str:
     return f"at {'state' if len(names) == 1 else 'states'} {listed(names)}, of {num_states} that can be asked about"
 
 
-def _diagnostics(summary: PosteriorSummary) -> Iterator[str]:
-    """Yield what the method knows about its own samples."""
-    posterior, d = summary.posterior, summary.posterior.diagnostics
+def sampling_words(posterior: Posterior) -> str:
+    """Return what the method knows about its own samples."""
+    return ", ".join(_diagnostics(posterior))
+
+
+def _diagnostics(posterior: Posterior) -> Iterator[str]:
+    d = posterior.diagnostics
     yield counted(posterior.num_samples, "sample")
     if d.particle_ess is not None:
         yield f"{d.particle_ess:.0f} effective"
