@@ -12,7 +12,7 @@ BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
 AXE := .venv/axe/node_modules/axe-core/axe.min.js
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples labyrinth test test-all bench docs faults calibration trust-calibration reproduction-docs lint clean
+.PHONY: help demo examples labyrinth test test-all test-lowest package constraints bench docs faults calibration trust-calibration reproduction-docs lint clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -34,6 +34,22 @@ test: .venv/compiled $(AXE)  ## Run the tests that are not marked slow, on all c
 
 test-all: .venv/compiled $(AXE)  ## Run all tests, on all cores.
 	$(BIN)/python $(PYTEST) $(PYTEST_ARGS)
+
+# The package is installed, not linked: compiled code of other versions stays apart. Pages in a browser are left out, since
+# the lowest Playwright knows only browsers of its day.
+test-lowest: .venv/installed  ## Run the tests with the lowest versions that pyproject.toml allows, in .venv-lowest (slow: it compiles anew).
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-lowest
+	$(BIN)/uv pip install --quiet --python .venv-lowest --resolution lowest-direct '.[all]' --group test
+	.venv-lowest/bin/journeyman warmup
+	.venv-lowest/bin/python -m pytest -n auto --dist loadfile -m "not slow" --ignore tests/browser $(PYTEST_ARGS)
+
+package: .venv/installed  ## Build wheel and source archive into dist/; try the wheel in an environment of its own, with each extra.
+	rm -rf dist
+	$(BIN)/uv build --quiet --out-dir dist .
+	$(BIN)/python -m pytest -p no:zarr --durations=10 tests/package tests/test_extras.py $(PYTEST_ARGS)
+
+constraints: .venv/installed  ## Write the versions that are installed now into constraints.txt.
+	$(BIN)/python tests/package/tested_versions.py > constraints.txt.new && mv constraints.txt.new constraints.txt
 
 bench: .venv/installed-bench  ## Run the benchmarks of bench/, one after the other.
 	@set -e; for benchmark in $(BENCHMARKS); do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
@@ -63,7 +79,7 @@ lint: .venv/installed  ## Check format, style and types.
 	$(BIN)/mypy
 
 clean:  ## Remove .venv, caches, builds and journeyman-demo/.
-	rm -rf .venv demo journeyman-demo build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest demo journeyman-demo build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests $(wildcard bench) -type d -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/installed: pyproject.toml
