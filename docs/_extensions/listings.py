@@ -53,16 +53,17 @@ class PublicNames(Table):
 
 
 class Entries(Table):
-    """What a registry brings, each with what it says of itself."""
+    """What is in a registry, each with what it says of itself."""
 
     heading = "entry"
 
     def rows(self, argument: str) -> Iterator[tuple[str, str]]:
-        """Yield a name and a line for every entry that is not from outside."""
+        """Yield a name and a line for every entry."""
+        importlib.import_module("journeyman.continuous")  # with what it registers
         module, _, name = argument.rpartition(".")
         registry = getattr(importlib.import_module(module), name)
-        for entry in sorted(registry.builtin, key=list(registry).index):
-            yield f"`{entry}`", summary(registry[entry])
+        for entry, thing in registry.items():
+            yield f"`{entry}`", summary(thing)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -2,14 +2,11 @@
 
 import shlex
 import sys
-from pathlib import Path
 
 import pytest
 from docs.blocks import blocks, write_files
 
 from journeyman.cli import app as cli
-
-DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.parametrize("num_runs", ["2", pytest.param("20", marks=pytest.mark.slow)])
@@ -38,12 +35,3 @@ def test_commands_run(num_runs, tmp_path, monkeypatch, capsys):
             assert "".join(f"{shown.rstrip()}\n" for shown in output.out.splitlines()) in [
                 block.text for block in blocks("docs/formats.md", "text")
             ]
-
-
-def test_every_key_of_the_problem_file_is_documented():
-    from journeyman.problem_files import dynamics, loading, rewards
-
-    page = (DOCS / "problem-file.md").read_text("utf-8")
-    keys = {key for known in (*loading.KEYS.values(), *rewards.PRIOR_KEYS.values()) for key in known}
-    for key in {*keys, *rewards.REWARD_KEYS, *dynamics.TRANSITION_KEYS}:
-        assert f"`{key}`" in page or f"`[{key}]`" in page, key
