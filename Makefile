@@ -12,7 +12,7 @@ BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
 AXE := .venv/axe/node_modules/axe-core/axe.min.js
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples labyrinth test test-all test-lowest package constraints bench docs faults calibration trust-calibration reproduction-docs lint clean
+.PHONY: help demo examples labyrinth test test-all test-lowest package constraints bench docs gallery faults calibration trust-calibration reproduction-docs lint clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -57,6 +57,9 @@ bench: .venv/installed-bench  ## Run the benchmarks of bench/, one after the oth
 docs: .venv/compiled .venv/installed-docs  ## Build the documentation, run its notebooks and check its links: docs/_build/html.
 	$(BIN)/python -m sphinx -W --keep-going -n -q -j auto -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python docs/check.py docs/_build/html
+
+gallery: .venv/compiled  ## Make the figures of the docs that take seconds, and docs/gallery/index.md.
+	$(BIN)/python docs/gallery/make.py
 
 faults: .venv/compiled  ## Attack everything in all ways (an hour), and make docs/trust/faults.md.
 	JOURNEYMAN_FAULTS=docs/trust/faults.jsonl $(BIN)/python -m pytest -p no:zarr -m fault $(PYTEST_ARGS)

@@ -1,29 +1,22 @@
-"""The pictures of docs/kernel-priors.md.
+"""The figures of docs/kernel-priors.md.
 
-`python bench/_kernel_pictures.py` writes docs/images/kernel-priors.png: what 15 answers tell on a 12x12 grid whose
-reward is drawn from the kernel, with a kernel prior and with independent rewards; and docs/images/kernel-reach.png:
-how far a cell speaks for others beside a wall. A minute in all.
+What 15 answers tell on a 12x12 grid whose reward is drawn from the kernel, with a kernel prior and with independent
+rewards; and how far a cell speaks for others beside a wall.
 """
 
 import tempfile
 from pathlib import Path
 from typing import Any
 
-import _measure  # noqa: F401  one thread
-
-# isort: split
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
 from journeyman import Demonstration, Normal, PerState, Problem, SimulatedExpert, infer, kernel_rewards
 from journeyman.problem_files import load_problem
+from journeyman.report.drawing.cells import new_figure
 from journeyman.rewards import kernel_covariance
 from journeyman.worlds.gridworld import gridworld
 
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SIDE, NUM_ANSWERS, BETA, SEED = 12, 15, 4.0, 3
 KERNEL: dict[str, Any] = {"length_scale": 3.0, "std": 1.0}
 ARROWS = {1: (0, -0.35), 2: (0.35, 0), 3: (0, 0.35), 4: (-0.35, 0)}
@@ -53,13 +46,13 @@ beta = 1.0
 def drawn(axes: Any, numbers: np.ndarray, title: str, low: float, high: float, colours: str) -> Any:
     """Draw numbers `[rows, columns]` as colours."""
     shown = axes.imshow(numbers, cmap=colours, vmin=low, vmax=high)
-    axes.set_title(title, fontsize=10)
+    axes.set_title(title)
     axes.set_xticks([])
     axes.set_yticks([])
     return shown
 
 
-def draw_posteriors() -> None:
+def posteriors() -> Figure:
     """Draw truth, means and standard deviations after the same answers."""
     mdp = gridworld(SIDE, SIDE, discount=0.9)
     values, vectors = np.linalg.eigh(kernel_covariance(mdp, **KERNEL))
@@ -72,7 +65,8 @@ def draw_posteriors() -> None:
         "kernel prior": Problem(mdp, *kernel_rewards(mdp, **KERNEL), BETA),
         "independent rewards": Problem(mdp, PerState(mdp), Normal(mdp.num_states, 0.0, 1.0), BETA),
     }
-    figure, axes = plt.subplots(2, 3, figsize=(9.5, 6.2), layout="constrained")
+    figure = new_figure(9.5, 6.2)
+    axes = figure.subplots(2, 3)
     size = float(np.abs(truth).max())
     shape = (SIDE, SIDE)
     drawn(axes[0, 0], truth.reshape(shape), "true reward, and the answers", -size, size, "RdBu_r")
@@ -83,7 +77,6 @@ def draw_posteriors() -> None:
         title = f"{name}: mean\ncorrelation with the truth {fit:.2f}"
         means = drawn(axes[0, column], mean.reshape(shape), title, -size, size, "RdBu_r")
         stds = drawn(axes[1, column], std.reshape(shape), f"{name}: sd", 0.0, 1.0, "viridis")
-        print(name, problem.reward_model.num_parameters, "correlation with the truth", round(fit, 3))
     for panel in (*axes[0], *axes[1, 1:]):
         for item in answers:
             state, action = item.steps[0]
@@ -98,12 +91,13 @@ def draw_posteriors() -> None:
     axes[1, 0].axis("off")
     figure.colorbar(means, ax=axes[0, 2], label="reward")
     figure.colorbar(stds, ax=axes[1, 2], label="sd (prior: 1)")
-    figure.savefig(IMAGES / "kernel-priors.png", dpi=110)
+    return figure
 
 
-def draw_reach() -> None:
+def reach() -> Figure:
     """Draw how much a cell beside a wall tells about the others, over positions and over the graph."""
-    figure, axes = plt.subplots(2, 3, figsize=(9.5, 3.9), layout="constrained")
+    figure = new_figure(9.5, 3.9)
+    axes = figure.subplots(2, 3)
     with tempfile.TemporaryDirectory() as folder:
         for column, kernel in enumerate(("squared_exponential", "matern32", "matern12")):
             for row, over in enumerate(("positions", "graph")):
@@ -116,13 +110,9 @@ def draw_reach() -> None:
                 marked = int(np.flatnonzero((places == [1, 3]).all(axis=1))[0])
                 picture = np.full((5, 9), np.nan)
                 picture[tuple(places.T)] = covariance[marked]
-                shown = drawn(axes[row, column], picture, f"{kernel}, over = {over}", 0.0, 1.0, "viridis")
+                title = f"{kernel.replace('_', ' ')}, over = {over}"
+                shown = drawn(axes[row, column], picture, title, 0.0, 1.0, "viridis")
                 axes[row, column].set_facecolor("0.75")
-                axes[row, column].plot(3, 1, "rx")
+                axes[row, column].plot(3, 1, "x", color="#d55e00", markersize=8, markeredgewidth=2)
     figure.colorbar(shown, ax=axes, label="correlation with the cell x")
-    figure.savefig(IMAGES / "kernel-reach.png", dpi=110)
-
-
-if __name__ == "__main__":
-    draw_reach()
-    draw_posteriors()
+    return figure
