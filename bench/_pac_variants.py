@@ -1,10 +1,7 @@
 """PAC-EIG, read carefully: how its variants differ from Reward-EIG, and where each asks.
 
-Prints the table of docs/pac-eig.md; with --png FILE it also draws the score maps of the 10x10 world side by side.
+Prints the table of docs/pac-eig.md; docs/gallery/make.py draws the score maps of the 10x10 world side by side.
 """
-
-import argparse
-from pathlib import Path
 
 from _measure import console, show
 
@@ -13,8 +10,8 @@ import numpy as np
 
 from journeyman.acquisition import score
 from journeyman.inference import infer
-from journeyman.report import save_figure, state_map
-from journeyman.report.drawing.cells import make_figure
+from journeyman.report import state_map
+from journeyman.report.drawing.cells import new_figure
 from journeyman.worlds import make_world
 
 VARIANTS = {
@@ -33,35 +30,33 @@ def posterior_after(name, num_demonstrations):
     return infer(world.problem, world.expert.answers(states), "smc", num_particles=500)
 
 
-def draw(posterior, path):
-    """Draw the maps of Reward-EIG and some variants."""
+def maps():
+    """Draw the maps of Reward-EIG and some variants on the 10x10 world after 20 answers, all on one scale."""
+    posterior = posterior_after("random-10x10", 20)
     mdp = posterior.problem.mdp
-    maps = {"reward_eig": score(posterior, "reward_eig").values}
+    found = {"reward_eig": score(posterior, "reward_eig").values}
     for label in list(VARIANTS)[::2]:
-        maps[f"pac_eig {label}"] = score(posterior, "pac_eig", **VARIANTS[label]).values
-    figure = make_figure(mdp, num_panels=2)
-    figure.set_figheight(2 * figure.get_figheight())
-    for ax, (label, values) in zip(figure.subplots(2, 2).flat, maps.items(), strict=True):
+        found[f"pac_eig {label}"] = score(posterior, "pac_eig", **VARIANTS[label]).values
+    figure = new_figure(10.5, 9.6, layout="compressed")
+    largest = max(float(values[np.isfinite(values)].max()) for values in found.values())
+    for ax, (label, values) in zip(figure.subplots(2, 2).flat, found.items(), strict=True):
         state_map(ax, mdp, np.where(np.isfinite(values), values, np.nan), label="nats", is_diverging=False)
+        for image in ax.images:
+            image.set_clim(0.0, largest)
         for text in ax.texts:
-            text.set_visible(text.get_text() != "?")
+            text.set_visible(False)
         row, column = mdp.grid.places[int(np.argmax(values))]
-        ax.plot(column, row - 0.15, "*", color="#d1495b", markeredgecolor="white", markersize=15, zorder=6)
+        ax.plot(column, row, "*", color="#d55e00", markeredgecolor="white", markersize=15, zorder=6)
         ax.set_title(label)
-    save_figure(figure, path)
+    return figure
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--png", type=Path)
-    options = parser.parse_args()
     rows = []
     for name in ("jail", "random-8x8", "random-10x10"):
         for num_demonstrations in (0, 20, 50):
             posterior = posterior_after(name, num_demonstrations)
-            if name == "random-10x10" and num_demonstrations == 20 and options.png is not None:
-                draw(posterior, options.png)
             reward = score(posterior, "reward_eig")
             asked = np.isfinite(reward.values)
             distinct = len(np.unique(posterior.theta, axis=0))

@@ -7,7 +7,7 @@ nothing is drawn: half of the particles choose the policy, the other half certif
 effective sizes. Confirmations are left out.
 
 Without options this prints what the committed table `bench/budget.jsonl` says; `--run` computes what is missing in it,
-`--figure FILE` draws it. "ratio" is the mean number of answers without a budget / with 16,000 draws.
+and docs/gallery/make.py draws it. "ratio" is the mean number of answers without a budget / with 16,000 draws.
 """
 
 import argparse
@@ -85,20 +85,19 @@ def run_instance(seed: int) -> dict[str, Any]:
     }
 
 
-def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw answers against seconds: each instance, and their mean."""
-    import matplotlib
+def figure() -> Any:
+    """Draw answers against seconds: each instance of the table, and their mean."""
+    from journeyman.report.drawing.cells import new_figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    rows = read_table(TABLE, FORMAT)
     answers, seconds = (np.array([row[name] for row in rows], dtype=float) for name in ("answers", "seconds"))
-    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    drawn = new_figure(6.4, 4.2)
+    axes = drawn.subplots()
     for x, y in zip(seconds, answers, strict=True):
         axes.plot(x, y, color="0.8", linewidth=1, zorder=1)
     x, y = seconds.mean(axis=0), answers.mean(axis=0)
     axes.plot(
-        x, y, color="#1f5f8b", marker="o", linewidth=2, zorder=3, label=f"mean of {len(rows)} instances, by draws"
+        x, y, color="#0072b2", marker="o", linewidth=2, zorder=3, label=f"mean of {len(rows)} instances, by draws"
     )
     for i, (budget, at, value) in enumerate(zip(BUDGETS, x, y, strict=True)):
         words = "nothing drawn" if budget == 0 else f"{budget // 1000}k"
@@ -107,7 +106,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     axes.set(xlabel="processor seconds of all certificates of a run", ylabel="answers until a certificate holds")
     axes.set(title="What a budget buys (10x10, epsilon = delta = 0.1)", ylim=(0, None), xlim=(0, None))
     axes.legend(frameon=False)
-    figure.savefig(path, dpi=130)
+    return drawn
 
 
 def main() -> None:
@@ -116,7 +115,6 @@ def main() -> None:
     parser.add_argument("--run", action="store_true", help="compute what is missing in the table first")
     parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help="instances to run")
     parser.add_argument("--workers", type=int, default=default_num_threads(), help="runs at a time")
-    parser.add_argument("--figure", type=Path, help="draw the table")
     options = parser.parse_args()
     if options.run:
         settings = {"epsilon": EPSILON, "delta": DELTA, "limit": LIMIT, "budgets": list(BUDGETS)}
@@ -131,8 +129,6 @@ def main() -> None:
         for i, budget in enumerate(BUDGETS)
     ]
     show(f"First certificate on 10x10, {len(rows)} instances", ["draws at most", "answers", "seconds"], table)
-    if options.figure:
-        draw(rows, options.figure)
     ratios = answers[:, 0].mean() / answers.mean(axis=0)
     result = {
         "bench": "budget",

@@ -110,7 +110,7 @@ def reach() -> Figure:
                 marked = int(np.flatnonzero((places == [1, 3]).all(axis=1))[0])
                 picture = np.full((5, 9), np.nan)
                 picture[tuple(places.T)] = covariance[marked]
-                title = f"{kernel.replace('_', ' ')}, over = {over}"
+                title = f"{kernel.replace('squared_exponential', 'squared exp.')}, over = {over}"
                 shown = drawn(axes[row, column], picture, title, 0.0, 1.0, "viridis")
                 axes[row, column].set_facecolor("0.75")
                 axes[row, column].plot(3, 1, "x", color="#d55e00", markersize=8, markeredgewidth=2)

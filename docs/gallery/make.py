@@ -29,8 +29,6 @@ STYLE = {
     "axes.titlesize": 10.5,
     "axes.labelsize": 10.0,
     "legend.fontsize": 9.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
     "image.cmap": "viridis",
 }
 
@@ -154,7 +152,8 @@ OWN = (
     Entry(
         "docs/images/jail.png",
         "**The jail world.** A 6x6 grid with a goal, three kinds of obstacles of unknown cost, and a jail that nobody "
-        "leaves. What to see: the optimal policy (arrows) goes round what costs most.",
+        "leaves. What to see: from the right one has to cross an obstacle, and the optimal policy (arrows) crosses the "
+        "cheapest, the water.",
         "`journeyman worlds show jail --seed 3 --png jail.png`",
         draw_jail,
         True,

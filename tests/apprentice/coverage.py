@@ -98,14 +98,15 @@ def summary(runs: list[Run]) -> tuple[int, int, float]:
 
 
 def draw_reliability(families: dict[str, list[Run]], path: str) -> None:
-    import matplotlib
+    """Draw shares of wrong runs against their stated chances."""
+    from journeyman.report import save_figure
+    from journeyman.report.drawing.cells import new_figure
+    from journeyman.report.sweep.figure_data import COLOURS
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(5.4, 5.0), layout="constrained")
+    figure = new_figure(5.4, 5.0)
+    axes = figure.subplots()
     axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, label="perfectly calibrated")
-    for (name, runs), marker, shift in zip(families.items(), "os^", (-0.006, 0.0, 0.006), strict=True):
+    for (name, runs), marker, shift in zip(families.items(), ("o", "s", "^"), (-0.006, 0.0, 0.006), strict=True):
         chances, wrong = np.array([run.p_hat for run in runs]), np.array([run.is_wrong for run in runs])
         order = np.argsort(chances, kind="stable")
         points = []
@@ -114,11 +115,12 @@ def draw_reliability(families: dict[str, list[Run]], path: str) -> None:
             error = np.sqrt(max(rate * (1 - rate), 1 / len(part)) / len(part))
             points.append((chances[part].mean() + shift, rate, 2 * error))
         x, y, bars = np.array(points).T
-        axes.errorbar(x, y, yerr=bars, marker=marker, linestyle="none", capsize=2, label=f"{name} ({len(runs)} runs)")
+        style = {"marker": marker, "color": COLOURS["os^".index(marker)], "linestyle": "none", "capsize": 2}
+        axes.errorbar(x, y, yerr=bars, label=f"{name} ({len(runs)} runs)", **style)
     axes.set(xlabel="p_hat: estimated chance of a regret of epsilon or more", xlim=(-0.03, 1.0), ylim=(-0.03, 1.0))
     axes.set(ylabel="share of runs whose true regret was so large", title="Reliability of certificates")
     axes.legend(loc="upper left", frameon=False)
-    figure.savefig(path, dpi=130)
+    save_figure(figure, path)
 
 
 if __name__ == "__main__":
