@@ -36,9 +36,14 @@ class Twin:
         return self.learner.queries[:count]
 
 
+def told_in(acknowledged):
+    """The questions whose answers were acknowledged."""
+    return [int(line) for line in acknowledged.read_text().splitlines()] if acknowledged.exists() else []
+
+
 def check_whole(path, acknowledged, twin, num_kills):
     """Every acknowledged answer is there, none twice, and questions are those of the twin, the next one too."""
-    told = [int(line) for line in acknowledged.read_text().splitlines()] if acknowledged.exists() else []
+    told = told_in(acknowledged)
     assert len(set(told)) == len(told)
     with Study.open(path, num_threads=1) as study:
         answered = [event.payload["query"] for event in study.events if event.name == "tell"]
@@ -59,12 +64,15 @@ def test_acknowledged_answers_survive_kill(forker, tmp_path, times):
     Study.create(path, tiny_problem(), num_threads=1, **SETTINGS).close()
     rng, twin = np.random.default_rng(3), Twin()
     for num_kills in range(1, times + 1):
+        before = len(told_in(acknowledged))
         child = start(forker, path, acknowledged)
+        if num_kills % 2:  # in every other one, however busy the machine is, not before it did some work
+            until(lambda before=before: len(told_in(acknowledged)) > before, "an answer is acknowledged")
         time.sleep(rng.uniform(0.0, 0.15))
         child.kill()
         assert child.wait() == -signal.SIGKILL  # it was killed, and did not end by itself
         count = check_whole(path, acknowledged, twin, num_kills)
-    assert count > times / 4  # the children did work
+    assert count >= times / 2  # the children did work
 
 
 def test_two_processes_tell_at_once(forker, tmp_path):
