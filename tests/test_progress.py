@@ -5,7 +5,9 @@ import re
 import threading
 import time
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from journeyman import progress
 from journeyman.progress import progress_bar
@@ -116,3 +118,50 @@ def test_a_bar_is_over_after_an_error(watch):
     with progress_bar("Again", is_shown=False):
         time.sleep(0.05)
     assert len(terminal.getvalue()) == length
+
+
+CELLS = (
+    """
+from journeyman import ActiveLearner, make_world, progress, simulate
+
+progress.DELAY = progress.MIN_SECONDS = 0.0
+world = make_world("random-grid", 1, size=3)
+options = {"inference_options": {"num_particles": 100}, "num_threads": 1, "is_checked": False}
+learner = ActiveLearner(world.problem, **options)
+""",
+    "found = simulate(learner, world.expert, 3, stop_when_finished=False)",
+    """
+import time
+
+progress.DELAY = 0.05  # so that a thread draws it
+with progress.progress_bar("<b>Solving</b>") as report:
+    time.sleep(0.3)
+    report(0.5)
+""",
+    "learner",
+)
+
+
+class Client(NotebookClient):
+    """Runs a notebook, and keeps all that the kernel said: in the notebook an update takes the place of the last."""
+
+    def process_message(self, message, cell, cell_index):
+        self.said.append((cell_index, message["msg_type"], message["content"].get("data", {}).get("text/html")))
+        return super().process_message(message, cell, cell_index)
+
+
+@pytest.mark.filterwarnings("default")  # those of the packages that run notebooks
+def test_a_notebook_shows_one_bar_that_is_replaced_and_gone_in_the_end():
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in CELLS])
+    client = Client(notebook, timeout=120, kernel_name="python3")
+    client.said = []
+    client.execute()
+    _, simulating, solving, last = (cell.outputs for cell in notebook.cells)
+    for outputs, most in ((simulating, 5), (solving, 1)):  # a certificate has a bar of its own
+        left = [(output.output_type, output.data["text/html"]) for output in outputs]
+        assert set(left) == {("display_data", "")} and len(left) <= most
+    assert "journeyman-shown" in last[0].data["text/html"] and len(last) == 1
+    looks = {cell: [html for at, _, html in client.said if at == cell and html] for cell in (1, 2)}
+    assert any("3 of 3 answers" in html for html in looks[1]) and all("<progress" in html for html in looks[1])
+    assert any("&lt;b&gt;Solving&lt;/b&gt;" in html and "50%" in html for html in looks[2])
+    assert not [kind for at, kind, _ in client.said if at in (1, 2) and kind == "stream"]

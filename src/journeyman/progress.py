@@ -1,17 +1,21 @@
-"""Progress of long work: a bar on the error stream, gone when the work is done.
+"""Progress of long work: a bar on the error stream or below a notebook's cell, gone when the work is done.
 
 Work that is begun inside of other work has no bar of its own: it tells the bar that is there. So each function says how
 far it is, without knowing who called it.
 """
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
+from html import escape
 from multiprocessing import parent_process
 from threading import Lock, Timer, current_thread, local, main_thread
 from typing import Any, Protocol
 
 DELAY = 1.0  # seconds after which a bar appears that nobody asked for
+MIN_SECONDS = 0.2  # between two looks of a notebook's bar
 _here = local()  # `bar` is the one that is open in this thread
 
 
@@ -42,7 +46,7 @@ def progress_bar(description: str, *, is_shown: bool | None = None) -> Iterator[
     bar = _Bar(description)
     _here.bar = bar
     try:
-        with bar.shown(_is_watched() if is_shown is None else is_shown, 0.0 if is_shown else DELAY):
+        with bar.shown(is_watched() if is_shown is None else is_shown, 0.0 if is_shown else DELAY):
             yield bar.report
     finally:
         _here.bar = None
@@ -54,18 +58,58 @@ def no_progress_bar(_: str) -> Iterator[Report]:
     yield lambda done, description=None: None
 
 
-def _is_watched() -> bool:
+def is_watched() -> bool:
     """Whether what this thread writes is seen while it works: not in workers, and not in the background."""
     if parent_process() is not None or current_thread() is not main_thread():
         return False
-    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    return _is_notebook() or (sys.stderr is not None and sys.stderr.isatty())
+
+
+def _is_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    if "ipykernel" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return hasattr(get_ipython(), "kernel")
+
+
+class _NotebookBar:
+    """A bar as one output of a cell, which is replaced as the work goes on: rich would need widgets for that."""
+
+    def __init__(self, description: str, done: float, begin: float) -> None:
+        from IPython import display
+
+        show: Any = display.display  # has no type hints
+        self.begin, self.last_look = begin, time.monotonic()
+        self.handle = show({"text/plain": "", "text/html": self._html(description, done)}, raw=True, display_id=True)
+
+    def update(self, _: None, *, completed: float, description: str) -> None:
+        """Show how far the work is, unless that was just done."""
+        now = time.monotonic()
+        if now - self.last_look >= MIN_SECONDS:
+            self.last_look = now
+            self._replace(self._html(description, completed))
+
+    def stop(self) -> None:
+        """Leave nothing visible behind."""
+        self._replace("")
+
+    def _replace(self, html: str) -> None:
+        self.handle.update({"text/plain": "", "text/html": html}, raw=True)
+
+    def _html(self, description: str, done: float) -> str:
+        seconds = time.monotonic() - self.begin
+        left = f", about {seconds * (1.0 - done) / done:.0f} s left" if done > 0.01 and seconds > 1.0 else ""
+        bar = f'<progress max="1" value="{done:.3f}"></progress>'
+        return f"<div>{escape(description)} {bar} {100.0 * done:.0f}%{left}</div>"
 
 
 class _Bar:
     """What is known about work under way, and the bar that shows it, if there is one."""
 
     def __init__(self, description: str) -> None:
-        self.descriptions = [description]
+        self.descriptions, self.begin = [description], time.monotonic()
         self.done, self.has_said = 0.0, False  # whether the outer work itself says how far it is
         self.lock, self.is_over = Lock(), False
         self.progress: Any = None
@@ -102,7 +146,7 @@ class _Bar:
         if not is_shown:
             yield
             return
-        timer = Timer(delay, self._begin)
+        timer = Timer(delay, copy_context().run, (self._begin,))  # a notebook's cell is in the context
         timer.daemon = True
         if delay > 0.0:
             timer.start()
@@ -118,6 +162,15 @@ class _Bar:
                     self.progress.stop()
 
     def _begin(self) -> None:
+        with self.lock:
+            if self.is_over:
+                return
+            if _is_notebook():
+                self.progress = _NotebookBar(self._words(), self.done, self.begin)
+            else:
+                self._begin_on_terminal()
+
+    def _begin_on_terminal(self) -> None:
         from rich.console import Console
         from rich.progress import (
             BarColumn,
@@ -128,19 +181,17 @@ class _Bar:
             TimeRemainingColumn,
         )
 
-        with self.lock:
-            if self.is_over:
-                return
-            words, left = TextColumn("{task.description}"), (TimeRemainingColumn(), TextColumn("left"))
-            columns = (words, BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), *left)
-            self.progress = Progress(*columns, console=Console(stderr=True), transient=True)
-            self.task = self.progress.add_task(self._words(), total=1.0, completed=self.done)
-            self.progress.start()
+        words, left = TextColumn("{task.description}"), (TimeRemainingColumn(), TextColumn("left"))
+        columns = (words, BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), *left)
+        progress: Any = Progress(*columns, console=Console(stderr=True), transient=True)
+        self.task = progress.add_task(self._words(), total=1.0, completed=self.done)
+        progress.start()
+        self.progress = progress
 
     def _words(self) -> str:
         return ": ".join((self.descriptions[0], *self.descriptions[-1:][: len(self.descriptions) - 1]))
 
     def _show(self, done: float) -> None:
         self.done = done
-        if self.progress is not None:
+        if self.progress is not None and not self.is_over:
             self.progress.update(self.task, completed=done, description=self._words())

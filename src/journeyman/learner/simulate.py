@@ -1,6 +1,5 @@
 """The one ask/tell loop: a learner and somebody who answers, by ask and tell alone, as a person would."""
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
@@ -9,7 +8,7 @@ from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
 from journeyman.learner.protocol import Learner
 from journeyman.learner.records import Query, StepRecord
-from journeyman.progress import progress_bar
+from journeyman.progress import is_watched, progress_bar
 
 
 class Expert(Protocol):
@@ -85,7 +84,7 @@ def simulate(
     batch_size
         Queries to choose at once.
     progress
-        Whether to show a bar on the error stream, if that is a terminal.
+        Whether to show a bar, if somebody watches a terminal or a notebook.
     on_step
         Called with the query after every answer.
     """
@@ -93,7 +92,7 @@ def simulate(
     batch_size = whole_number(batch_size, "batch_size", 1, "It is the number of queries to choose at once.")
     answering = answered_steps(learner, expert, steps=steps, batch_size=batch_size)
     num_steps, is_finished = 0, None
-    is_shown = progress and sys.stderr.isatty()
+    is_shown = progress and is_watched()
     with progress_bar("Asking the expert", is_shown=is_shown) as report:
         while True:
             if stop_when_finished and not learner.pending:
