@@ -102,6 +102,28 @@ def test_questions_of_the_copy_are_taken_over_with_their_answers(ours, copied):
         assert again.events == before and again.ask() is not None
 
 
+def test_comments_come_along_with_their_questions(ours, copied):
+    def comments(study):
+        return study.look(lambda file: file.execute("SELECT query_id, annotator, text FROM comments").fetchall())
+
+    def say(study, *rows):
+        study.keep(lambda file, _: file.executemany("INSERT INTO comments VALUES (?, ?, ?, 'now')", rows) and ())
+
+    with copied() as theirs:
+        (new,) = theirs.ask_batch(1)
+        theirs.tell(new, answer_to(new), annotator="bob")
+        say(theirs, (0, "ada", "changed there"), (2, "bob", "slippery"), (new.id, "bob", "odd"))
+    own = ours.ask()
+    ours.tell(own, answer_to(own))
+    say(ours, (0, "ada", "as it is here"))
+    report = ours.merge(theirs.path)
+    taken = next((item.answer for item in report.items if item.kind == "taken_over"), own.id)
+    expected = {(0, "ada", "as it is here"), (2, "bob", "slippery"), (taken, "bob", "odd")}
+    assert set(comments(ours)) == expected
+    ours.merge(theirs.path)
+    assert set(comments(ours)) == expected
+
+
 def test_both_ways_give_the_same_answers(ours, copied, tmp_path):
     """Merging A into B and B into A give the same set of answers, and a third merge changes nothing."""
     both = Demonstration(0, ((0, 0), (0, 0)), 0, "truncated")

@@ -62,10 +62,11 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of a study: its name for messages, and its events."""
+    """A copy of a study: its name for messages, its events, and comments on its questions as their table has them."""
 
     name: str
     log: EventLog
+    comments: tuple[tuple[int, str, str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -177,10 +178,11 @@ def conflict_words(problem: Problem, item: MergeItem) -> str:
 
 @dataclass(frozen=True)
 class MergePlan:
-    """The events that merge, and the report of what they do."""
+    """The events that merge, the report of what they do, and comments that come along, by our own questions."""
 
     events: tuple[Event, ...]
     report: MergeReport
+    comments: tuple[tuple[int, str, str, str], ...] = ()
 
 
 def read_source(path: Path, problem: Problem, identity: str) -> Source:
@@ -230,7 +232,8 @@ def _read_copy(path: Path, identity: str) -> Copy:
                 f"{identity}. To add its answers as data: journeyman study export {path} answers.csv, then journeyman "
                 "study import."
             )
-        return Copy(path.name, EventLog(connection, path, problem, settings, is_read_only=True))
+        log = EventLog(connection, path, problem, settings, is_read_only=True)
+        return Copy(path.name, log, tuple(store.read_comments(connection)))
 
 
 def plan_merge(
@@ -258,7 +261,7 @@ def plan_merge(
     undecided = [item for item in report.conflicts if item.resolved is None]
     if undecided and not is_dry_run:
         raise InputError(_conflicts_message(log.ledger.problem, undecided))
-    return MergePlan(tuple(merge.events), report)
+    return MergePlan(tuple(merge.events), report, tuple(merge.comments))
 
 
 def _conflicts_message(problem: Problem, conflicts: Sequence[MergeItem]) -> str:
@@ -280,6 +283,7 @@ class _Merge:
     timestamp: datetime
     items: list[MergeItem] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    comments: list[tuple[int, str, str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.ledger: Ledger = self.log.ledger
@@ -319,6 +323,10 @@ class _Merge:
         places = {their: key for key, their in attached_keys.items()}
         extra = {their: item for their, item in new.items() if isinstance(their, str)}
         self._attach(list(extra.values()), copy.name, [places[their] for their in extra])
+        for their, who, text, time in copy.comments:
+            asked = matches.get(their, self.queries.get(names.get(their, "")))
+            if asked is not None:
+                self.comments.append((asked, who, text, time))
 
     def take_sheet(self, sheet: Sheet) -> None:
         for answer in sheet.answers:

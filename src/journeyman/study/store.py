@@ -8,7 +8,7 @@ import io
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import compress, count
@@ -105,6 +105,11 @@ def read_comments(connection: sqlite3.Connection) -> list[tuple[int, str, str, s
     with suppress(sqlite3.OperationalError):
         return list(connection.execute("SELECT query_id, annotator, text, recorded_at FROM comments"))
     return []
+
+
+def write_comments(connection: sqlite3.Connection, comments: Iterable[tuple[int, str, str, str]]) -> None:
+    """Add comments on questions, inside the caller's transaction; those that are there stay as they are."""
+    connection.executemany("INSERT OR IGNORE INTO comments VALUES (?, ?, ?, ?)", comments)
 
 
 def write_verdict(connection: sqlite3.Connection, event_number: int, name: str, status: str) -> None:

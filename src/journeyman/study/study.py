@@ -323,6 +323,7 @@ class Study(LedgerView):
 
             def events_fn() -> Sequence[Event]:
                 plans.append(plan_merge(self._log, read, **options))
+                store.write_comments(self._connection, plans[-1].comments)
                 return plans[-1].events
 
             self._log.store_all(events_fn)
