@@ -8,11 +8,11 @@ PYTEST := -m pytest -n auto --dist loadfile -p no:zarr --durations=10
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 EXAMPLES := $(sort $(wildcard examples/*/run.sh examples/*/run.py))
-BENCHMARKS := $(filter-out bench/_%,$(sort $(wildcard bench/*.py)))
+BENCHMARKS := $(filter-out bench/_% bench/soak.py,$(sort $(wildcard bench/*.py)))
 AXE := .venv/axe/node_modules/axe-core/axe.min.js
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples labyrinth test test-all test-lowest package constraints bench docs gallery faults calibration trust-calibration reproduction-docs lint clean
+.PHONY: help demo examples labyrinth test test-all test-lowest package constraints bench docs gallery faults calibration trust-calibration reproduction-docs soak audit lint clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -65,6 +65,15 @@ gallery: .venv/compiled  ## Make the figures of the docs that take seconds, and 
 faults: .venv/compiled  ## Attack everything in all ways (an hour), and make docs/trust/faults.md.
 	JOURNEYMAN_FAULTS=docs/trust/faults.jsonl $(BIN)/python -m pytest -p no:zarr -m fault $(PYTEST_ARGS)
 	$(BIN)/python docs/trust/faults.py
+
+soak: .venv/installed  ## The studio for 30 minutes with 50 annotators and attackers, and make docs/trust/soak.md.
+	$(BIN)/python bench/soak.py --out docs/trust/soak.json
+	$(BIN)/python docs/trust/soak.py
+
+audit: .venv/installed  ## Known vulnerabilities of what is installed (needs the network), and docs/trust/dependencies.md.
+	@$(PIP) install --quiet --group audit
+	$(BIN)/pip-audit --local --skip-editable
+	$(BIN)/python docs/trust/dependencies.py
 
 calibration: .venv/installed  ## Continue the calibration programme (hours), and make its table.
 	$(BIN)/python docs/calibration/run.py run

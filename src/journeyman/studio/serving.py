@@ -43,7 +43,7 @@ def names_of(host: str) -> tuple[str, ...]:
     if is_loopback(host):
         return (host,)
     names = [host]
-    if host in ("0.0.0.0", "::"):
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
         own = socket.gethostname()
         names = [own, own.partition(".")[0], f"{own.partition('.')[0]}.local"]
         with suppress(OSError):
@@ -119,7 +119,7 @@ def address_of(listening: socket.socket, host: str, token: str, annotator: str |
     """Return the address to open."""
     from urllib.parse import quote
 
-    name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
+    name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)  # noqa: S104 - compared
     shown = f"[{name}]" if ":" in name else name
     who = f"&annotator={quote(annotator)}" if annotator else ""
     return f"http://{shown}:{listening.getsockname()[1]}/?token={token}{who}"
