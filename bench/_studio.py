@@ -131,12 +131,13 @@ class Annotator:
             action = int(self.expert.demonstrate(Question(question["state"], self.num_given)).steps[0][1])
             self.num_given += 1
             phase, begin = phase_fn(), time.perf_counter()
-            status, kept = await self.connection.send("POST", "answer", {"question": question["id"], "action": action})
-            answered = time.perf_counter()
-            if status in (429, 503):
-                await asyncio.sleep(0.05)
+            given = {"question": question["id"], "action": action}
+            while (sent := await self.connection.send("POST", "answer", given))[0] in (429, 503):
+                await asyncio.sleep(0.05)  # then the same again
+            (status, kept), answered = sent, time.perf_counter()
+            if status != 200:
+                question = await self.question()
                 continue
-            assert status == 200, kept
             self.acknowledged.append((kept["kept"], question["state"], action, self.connection.annotator))
             question = kept["next"]["question"] or await self.question()
             self.results.append((phase, answered - begin, time.perf_counter() - begin))

@@ -58,6 +58,7 @@ async def crowd(server: Server, num_people: int, seconds: float, think: float) -
     burst_seconds = time.perf_counter() - begin
     server.process.kill()  # while answers are on their way
     await asyncio.gather(*tasks, return_exceptions=True)
+    assert set(server.statuses) <= {200, 429, 503}, server.statuses
     return results, [len(burst) / burst_seconds, *(next_ for _, _, next_ in burst)], acknowledged
 
 
