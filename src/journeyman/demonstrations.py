@@ -35,6 +35,15 @@ class Demonstration:
         "truncated": it was stopped, for example by a length limit.
     query_id, annotator, timestamp
         Where it came from; optional.
+
+    Examples
+    --------
+    >>> from journeyman import Demonstration
+    >>> run = Demonstration(0, ((0, 1), (1, 1)), final_state=2, ended="truncated")
+    >>> len(run), run.start_state
+    (2, 0)
+    >>> Demonstration.annotation(3, 0).steps
+    ((3, 0),)
     """
 
     start_state: int

@@ -14,7 +14,17 @@ The command line turns these, and nothing else, into a message and exit code 1.
 
 
 class JourneymanError(Exception):
-    """Base of all errors that journeyman raises on purpose."""
+    """Base of all errors that journeyman raises on purpose.
+
+    Examples
+    --------
+    >>> from journeyman import JourneymanError, Normal
+    >>> try:
+    ...     Normal(0)
+    ... except JourneymanError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
 
 
 class InputError(JourneymanError, ValueError):

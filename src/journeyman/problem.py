@@ -42,6 +42,16 @@ class Problem:
         chance proportional to exp(beta Q*(s, a)). It may have parameters that are not known, with priors of their own.
     queryable
         `[S]` states that may be asked about; default: all that are not terminal.
+
+    Examples
+    --------
+    >>> from journeyman import FiniteMDP, Normal, PerState, Problem
+    >>> ring = FiniteMDP.from_function(
+    ...     lambda state, action: [(1.0, (state + action) % 3)], num_states=3, num_actions=2, discount=0.5
+    ... )
+    >>> problem = Problem(ring, PerState(ring), Normal(3), 2.0)
+    >>> problem.queryable.tolist()
+    [True, True, True]
     """
 
     mdp: FiniteMDP

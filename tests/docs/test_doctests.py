@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+from itertools import pairwise
 
 import pytest
 
@@ -23,7 +24,7 @@ def has_example(doc, name):
     """Return whether a docstring uses a name on a line of code, and shows what comes out."""
     lines = [line.strip() for line in (doc or "").splitlines()]
     code = [line for line in lines if line.startswith((">>> ", "... "))]
-    shown = [line for before, line in zip(lines, lines[1:], strict=False) if before in code and line not in code]
+    shown = [line for before, line in pairwise(lines) if before in code and line not in code]
     return any(name in line for line in code) and any(shown)
 
 

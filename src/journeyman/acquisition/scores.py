@@ -182,6 +182,16 @@ class Scores:
         `length`.
     mdp
         Whose states these are, for names and maps.
+
+    Examples
+    --------
+    >>> from journeyman import Demonstration, infer, make_world
+    >>> world = make_world("brown-two-state")
+    >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+    >>> from journeyman import score
+    >>> scores = score(posterior, "action_entropy")
+    >>> scores.unit, scores.best_state()
+    ('nats', 0)
     """
 
     name: str

@@ -70,6 +70,15 @@ def score(
     Returns
     -------
     Scores `[S]`, minus infinity for states that are not queryable or no candidates.
+
+    Examples
+    --------
+    >>> from journeyman import Demonstration, infer, make_world
+    >>> world = make_world("brown-two-state")
+    >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+    >>> from journeyman import score
+    >>> score(posterior, "reward_eig").values.round(3).tolist()
+    [0.603, 0.0]
     """
     context = checked_context(
         posterior,

@@ -78,6 +78,18 @@ class Certificate:
     where the regret comes from. sensitivity: p_hat under other experts. reasons: why it does not hold, or not plainly;
     advice: what would help; assumptions: what all of this rests on. criticism: of the model, where it was checked.
     cautions: what is not promised even where it holds, since it is about a grid, not the continuous world.
+
+    Examples
+    --------
+    >>> from journeyman import Demonstration, infer, make_world
+    >>> world = make_world("brown-two-state")
+    >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+    >>> from journeyman import certify
+    >>> certificate = certify(posterior, epsilon=40.0, delta=0.1)
+    >>> certificate
+    Certificate('holds': epsilon=40.0, delta=0.1, p_hat=0, upper_bound=0)
+    >>> print(certificate.text().splitlines()[0])
+    The certificate HOLDS.
     """
 
     status: str
@@ -191,6 +203,15 @@ def certify(
     A Certificate, which holds only if `upper_bound` is at most delta and nothing speaks against the model. It never
     raises because samples are bad: then it is refused, with the reason. So is what rests on estimated dynamics: use
     `certify_over_dynamics`.
+
+    Examples
+    --------
+    >>> from journeyman import Demonstration, infer, make_world
+    >>> world = make_world("brown-two-state")
+    >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+    >>> from journeyman import certify
+    >>> certify(posterior, epsilon=0.1, delta=0.1).holds
+    False
     """
     claim = checked_claim(epsilon, delta, confidence)
     checked_scope(scope)

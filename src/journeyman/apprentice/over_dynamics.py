@@ -214,6 +214,18 @@ def certify_over_dynamics(
     -------
     A Certificate. Its samples are those of all dynamics; its effective size is limited by the number of dynamics. Where
     it does not hold, the advice names the pairs of state and action that are worth trying more often.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from journeyman import Discrete, PerState, Problem, certify_over_dynamics, estimate_dynamics
+    >>> def walk(state, action, rng):
+    ...     return (state + action) % 2
+    >>> estimated = estimate_dynamics(walk, num_states=2, num_actions=2, samples_per_pair=50, discount=0.5)
+    >>> prior = Discrete([[0.0, 1.0], [1.0, 0.0]])
+    >>> problem = Problem(estimated.mdp, PerState(estimated.mdp), prior, 4.0)
+    >>> certify_over_dynamics(problem, [], 0.1, 0.1, method="enumerate", max_dynamics=8).holds
+    False
     """
     listed = as_demonstrations(demonstrations)
     choice = APPRENTICES.find(apprentice)

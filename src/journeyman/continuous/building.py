@@ -81,6 +81,15 @@ def discretise(
         Read and set the state of an environment; default: its attribute `state`.
     progress
         Whether to show a bar.
+
+    Examples
+    --------
+    >>> from journeyman import discretise
+    >>> def push(states, actions):
+    ...     return states + 0.1 * actions
+    >>> line = discretise(push, (0.0, 1.0), 11, actions=[-1.0, 1.0], discount=0.9)
+    >>> line.mdp
+    FiniteMDP(11 states, 2 actions, discount 0.9)
     """
     box = _checked_bounds(bounds)
     words = _checked_boundary(boundary, len(box))

@@ -84,6 +84,14 @@ class Boltzmann:
     annotators
         Names of those who answer, if each has an own beta and lapse, as far as these are not known; they share the
         reward. Every answer must then say whose it is.
+
+    Examples
+    --------
+    >>> from journeyman import Boltzmann
+    >>> import numpy as np
+    >>> expert = Boltzmann(2.0)
+    >>> np.exp(expert.log_policy(np.array([[1.0, 0.0]]))).round(3).tolist()
+    [[0.881, 0.119]]
     """
 
     beta: float | ParameterPrior

@@ -125,6 +125,17 @@ class SimulatedExpert:
         Chances `[S, A]` of its actions, and their logarithms; of annotators on average.
     models
         How each annotator acts, with nothing unknown: one model where there are none.
+
+    Examples
+    --------
+    >>> from journeyman import FiniteMDP
+    >>> ring = FiniteMDP.from_function(
+    ...     lambda state, action: [(1.0, (state + action) % 3)], num_states=3, num_actions=2, discount=0.5
+    ... )
+    >>> from journeyman import SimulatedExpert
+    >>> expert = SimulatedExpert(ring, [0.0, 0.0, 1.0], 4.0)
+    >>> expert.policy.argmax(axis=1).tolist()
+    [1, 1, 0]
     """
 
     def __init__(

@@ -1,4 +1,9 @@
-"""Posteriors over rewards: inference methods by name, all with one interface."""
+"""Posteriors over rewards: inference methods by name, all with one interface.
+
+>>> from journeyman import INFERENCE
+>>> sorted(INFERENCE.builtin)
+['enumerate', 'policywalk', 'smc', 'valuewalk', 'variational']
+"""
 
 from journeyman.inference.diagnostics import Diagnostics
 from journeyman.inference.entropy import posterior_entropy

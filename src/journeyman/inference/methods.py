@@ -241,6 +241,16 @@ def infer(
     ------
     UnsupportedError
         If the method cannot do this problem; the message says what can.
+
+    Examples
+    --------
+    >>> from journeyman import Demonstration, infer, make_world
+    >>> problem = make_world("random-grid", size=3).problem
+    >>> posterior = infer(problem, [Demonstration.annotation(0, 1)], num_particles=100)
+    >>> posterior
+    Posterior('smc': 100 samples of 9 parameters, 1 demonstrated action)
+    >>> posterior.theta.shape
+    (100, 9)
     """
     chosen = INFERENCE.find(method)
     if not isinstance(problem, Problem):

@@ -37,6 +37,7 @@ from journeyman.rewards import continuous
 from journeyman.rewards.discrete import weighted_quantile as weighted_quantile
 from journeyman.threads import default_num_threads, run_chunks
 from journeyman.types import BoolArray, FloatArray, IntArray
+from journeyman.wording import counted
 
 T = TypeVar("T")
 CHUNK_ENTRIES = 4_000_000  # numbers held at once while going through states
@@ -79,6 +80,16 @@ class Posterior:
         `[M, E]` what is not known of the expert, in the order of `problem.expert_space.names`; E is mostly 0.
     expert_values
         `[M, G, S]` soft values that each annotator acts on, where the expert does; else None.
+
+    Examples
+    --------
+    >>> from journeyman import Demonstration, infer, make_world
+    >>> world = make_world("brown-two-state")
+    >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+    >>> posterior
+    Posterior('enumerate': 4 samples of 4 parameters, 1 demonstrated action)
+    >>> posterior.weights.round(3).tolist()
+    [0.5, 0.0, 0.5, 0.0]
     """
 
     problem: Problem
@@ -106,8 +117,8 @@ class Posterior:
             object.__setattr__(self, "counts", self.counts.sum(axis=0))
 
     def __repr__(self) -> str:
-        size = f"{self.num_samples} samples of {self.theta.shape[1]} parameters"
-        return f"Posterior({self.method!r}: {size}, {self.counts.sum()} demonstrated actions)"
+        size = f"{counted(self.num_samples, 'sample')} of {counted(self.theta.shape[1], 'parameter')}"
+        return f"Posterior({self.method!r}: {size}, {counted(int(self.counts.sum()), 'demonstrated action')})"
 
     def _repr_html_(self) -> str:
         return html_of(self)
@@ -252,27 +263,81 @@ class Posterior:
         return np.asarray(self.accuracy.values[:, states])
 
     def mean(self, quantity: ArrayLike) -> Any:
-        """Return the posterior mean of a quantity given per sample, `[M, ...]`."""
+        """Return the posterior mean of a quantity given per sample, `[M, ...]`.
+
+        Examples
+        --------
+        >>> from journeyman import Demonstration, infer, make_world
+        >>> world = make_world("brown-two-state")
+        >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+        >>> posterior.mean(posterior.values).round(2).tolist()
+        [11.0, 10.0]
+        """
         return np.tensordot(self.weights, np.asarray(quantity), axes=(0, 0))
 
     def mean_parameters(self) -> FloatArray:
-        """Return the posterior mean of theta `[D]`."""
+        """Return the posterior mean of theta `[D]`.
+
+        Examples
+        --------
+        >>> from journeyman import Demonstration, infer, make_world
+        >>> world = make_world("brown-two-state")
+        >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+        >>> posterior.mean_parameters().round(2).tolist()
+        [0.0, 0.0, 10.0, -10.0]
+        """
         return np.asarray(self.weights @ self.theta)
 
     def parameter_std(self) -> FloatArray:
-        """Return the posterior standard deviation of theta `[D]`."""
+        """Return the posterior standard deviation of theta `[D]`.
+
+        Examples
+        --------
+        >>> from journeyman import Demonstration, infer, make_world
+        >>> world = make_world("brown-two-state")
+        >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+        >>> posterior.parameter_std().round(2).tolist()
+        [2.0, 2.0, 0.0, 0.0]
+        """
         return np.asarray(np.sqrt(self.weights @ (self.theta - self.mean_parameters()) ** 2))
 
     def mean_reward(self) -> FloatArray:
-        """Return the posterior mean reward, `[S]` or `[S, A]`."""
+        """Return the posterior mean reward, `[S]` or `[S, A]`.
+
+        Examples
+        --------
+        >>> from journeyman import Demonstration, infer, make_world
+        >>> world = make_world("brown-two-state")
+        >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+        >>> posterior.mean_reward().round(2).tolist()
+        [[0.0, 0.0], [10.0, -10.0]]
+        """
         return self.problem.reward_model.reward(self.mean_parameters())
 
     def reward_std(self) -> FloatArray:
-        """Return the posterior standard deviation of the reward, `[S]` or `[S, A]`."""
+        """Return the posterior standard deviation of the reward, `[S]` or `[S, A]`.
+
+        Examples
+        --------
+        >>> from journeyman import Demonstration, infer, make_world
+        >>> world = make_world("brown-two-state")
+        >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+        >>> posterior.reward_std().round(2).tolist()
+        [[2.0, 2.0], [0.0, 0.0]]
+        """
         return np.asarray(np.sqrt(self.mean((self.rewards - self.mean_reward()) ** 2)))
 
     def credible_intervals(self, level: float = 0.95) -> FloatArray:
-        """Return central intervals `[D, 2]` of the parameters, by weighted quantiles, of posterior chance `level`."""
+        """Return central intervals `[D, 2]` of the parameters, by weighted quantiles, of posterior chance `level`.
+
+        Examples
+        --------
+        >>> from journeyman import Demonstration, infer, make_world
+        >>> world = make_world("brown-two-state")
+        >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+        >>> posterior.credible_intervals(0.9).tolist()
+        [[-2.0, 2.0], [-2.0, 2.0], [10.0, 10.0], [-10.0, -10.0]]
+        """
         return self.intervals(self.theta, level)
 
     def intervals(self, values: FloatArray, level: float = 0.95) -> FloatArray:
@@ -282,7 +347,16 @@ class Posterior:
         return np.stack([weighted_quantile(values, self.weights, tail) for tail in tails], axis=1)
 
     def expert_knowledge(self, level: float = 0.95) -> dict[str, tuple[float, float, float]]:
-        """Return mean and central interval of each parameter of the expert that is not known, by name."""
+        """Return mean and central interval of each parameter of the expert that is not known, by name.
+
+        Examples
+        --------
+        >>> from journeyman import Demonstration, infer, make_world
+        >>> world = make_world("brown-two-state")
+        >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+        >>> posterior.expert_knowledge()  # its beta is known
+        {}
+        """
         mean = self.weights @ self.expert_parameters
         low, high = self.intervals(self.expert_parameters, level).T
         names = self.problem.expert_space.names
@@ -292,6 +366,14 @@ class Posterior:
         """Return optimal action values `[M, len(states), A]`; minus infinity where an action does not exist.
 
         Holds them all at once: for many states go through `q_chunks`.
+
+        Examples
+        --------
+        >>> from journeyman import Demonstration, infer, make_world
+        >>> world = make_world("brown-two-state")
+        >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+        >>> posterior.q([1]).shape
+        (4, 1, 2)
         """
         return self._q_of(self.values, states)
 
@@ -353,7 +435,16 @@ class Posterior:
         return np.asarray(np.exp(self.log_policies(states)))
 
     def predictive_policy(self, annotator: str | None = None) -> FloatArray:
-        """Return the chance of each expert action `[S, A]`, averaged over the posterior; of one annotator if named."""
+        """Return the chance of each expert action `[S, A]`, averaged over the posterior; of one annotator if named.
+
+        Examples
+        --------
+        >>> from journeyman import Demonstration, infer, make_world
+        >>> world = make_world("brown-two-state")
+        >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+        >>> posterior.predictive_policy().round(3).tolist()
+        [[0.5, 0.5], [1.0, 0.0]]
+        """
         parts = [self.mean(np.exp(self.log_policies(states, annotator))) for states in self.state_chunks()]
         return np.concatenate(parts)
 
@@ -414,11 +505,30 @@ class Posterior:
         return np.asarray(self.gaps(chosen, self.q(chosen)) == 0.0)
 
     def optimal_action_probabilities(self) -> FloatArray:
-        """Return P[a is optimal in s] `[S, A]`; with ties a row may sum to more than one."""
+        """Return P[a is optimal in s] `[S, A]`; with ties a row may sum to more than one.
+
+        Examples
+        --------
+        >>> from journeyman import Demonstration, infer, make_world
+        >>> world = make_world("brown-two-state")
+        >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+        >>> posterior.optimal_action_probabilities().round(3).tolist()
+        [[0.5, 0.5], [1.0, 0.0]]
+        """
         return np.concatenate([self.mean(self.gaps(states, q) == 0.0) for states, q in self.q_chunks()])
 
     def optimal_set_probabilities(self, state: int) -> dict[frozenset[int], float]:
-        """Return the probability of each set of actions being exactly the optimal ones in `state`; sums to one."""
+        """Return the probability of each set of actions being exactly the optimal ones in `state`; sums to one.
+
+        Examples
+        --------
+        >>> from journeyman import Demonstration, infer, make_world
+        >>> world = make_world("brown-two-state")
+        >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+        >>> chances = posterior.optimal_set_probabilities(0)
+        >>> {tuple(sorted(best)): round(chance, 3) for best, chance in chances.items()}
+        {(1,): 0.5, (0,): 0.5}
+        """
         is_optimal = self.optimal_actions([state])[:, 0]
         sets, index = np.unique(is_optimal, axis=0, return_inverse=True)
         totals = np.bincount(index.ravel(), weights=self.weights, minlength=len(sets))
@@ -427,7 +537,17 @@ class Posterior:
         }
 
     def resample(self, rng: np.random.Generator, size: int) -> "Posterior":
-        """Return `size` equally weighted samples, drawn systematically; `groups` says where they come from."""
+        """Return `size` equally weighted samples, drawn systematically; `groups` says where they come from.
+
+        Examples
+        --------
+        >>> from journeyman import Demonstration, infer, make_world
+        >>> world = make_world("brown-two-state")
+        >>> posterior = infer(world.problem, Demonstration.annotation(1, 0), method="enumerate")
+        >>> import numpy as np
+        >>> posterior.resample(np.random.default_rng(0), 10).num_samples
+        10
+        """
         return self.at(systematic_resample(rng, self.weights, size))
 
     def at(self, chosen: IntArray) -> "Posterior":

@@ -76,6 +76,18 @@ class ActiveLearner(LedgerView):
         that. False is for simulations, where the model is right and time counts.
     progress
         Whether to show how far long work is. Default: what takes more than a second, on a terminal or in a notebook.
+
+    Examples
+    --------
+    >>> from journeyman import ActiveLearner, make_world
+    >>> world = make_world("brown-two-state")
+    >>> learner = ActiveLearner(world.problem, inference="enumerate")
+    >>> query = learner.ask()
+    >>> answer = learner.tell(query, 0)
+    >>> learner
+    ActiveLearner(acquisition='failure_chance', inference='enumerate': 1 answers, 0 queries wait)
+    >>> learner.certificate().status
+    'fails'
     """
 
     def __init__(
@@ -183,11 +195,31 @@ class ActiveLearner(LedgerView):
 
         Queries that still wait are taken into account: what their answers will tell is not asked for again. A state may
         be asked about more than once, which is right with an expert who makes mistakes.
+
+        Examples
+        --------
+        >>> from journeyman import ActiveLearner, make_world
+        >>> world = make_world("brown-two-state")
+        >>> learner = ActiveLearner(world.problem, inference="enumerate")
+        >>> query = learner.ask()
+        >>> query.id, query.state, query.kind
+        (0, 1, 'state')
         """
         return self.ask_batch(1)[0]
 
     def ask_batch(self, k: int, *, progress: bool | None = None) -> tuple[Query, ...]:
-        """Return `k` queries that tell most together, for experts who answer several at once."""
+        """Return `k` queries that tell most together, for experts who answer several at once.
+
+        Examples
+        --------
+        >>> from journeyman import ActiveLearner, make_world
+        >>> world = make_world("brown-two-state")
+        >>> learner = ActiveLearner(world.problem, inference="enumerate")
+        >>> [query.id for query in learner.ask_batch(2)]
+        [0, 1]
+        >>> len(learner.pending)
+        2
+        """
         with self._bar("Choosing questions", progress) as report:
             self.apply(self.propose_ask(k, report_fn=report))
         return self.queries[-k:]
@@ -208,6 +240,16 @@ class ActiveLearner(LedgerView):
         Returns
         -------
         The id of the answer, for `undo`: that of its query.
+
+        Examples
+        --------
+        >>> from journeyman import ActiveLearner, make_world
+        >>> world = make_world("brown-two-state")
+        >>> learner = ActiveLearner(world.problem, inference="enumerate")
+        >>> learner.tell(learner.ask(), 0)
+        0
+        >>> learner.answers[0].steps
+        ((1, 0),)
         """
         event = self.propose("tell", query, answer, annotator=annotator)
         self._apply_checked(event)
@@ -224,6 +266,15 @@ class ActiveLearner(LedgerView):
 
         Data that are there already are refused (see `learner.duplicates`), unless `allow_duplicates` says that they
         were really done again.
+
+        Examples
+        --------
+        >>> from journeyman import ActiveLearner, make_world
+        >>> world = make_world("brown-two-state")
+        >>> learner = ActiveLearner(world.problem, inference="enumerate")
+        >>> from journeyman import Demonstration
+        >>> learner.attach([Demonstration.annotation(0, 1), Demonstration.annotation(1, 0)])
+        ('attached-0', 'attached-1')
         """
         options = {"annotator": annotator, "allow_duplicates": allow_duplicates}
         self._apply_checked(self.propose("attach", demonstrations, **options))
@@ -238,7 +289,18 @@ class ActiveLearner(LedgerView):
         self.apply(self.propose("abandon", query))
 
     def undo(self, answer: Query | AnswerId) -> None:
-        """Take an answer out of the posterior: that of a query (or its id), or attached data (by the id it got)."""
+        """Take an answer out of the posterior: that of a query (or its id), or attached data (by the id it got).
+
+        Examples
+        --------
+        >>> from journeyman import ActiveLearner, make_world
+        >>> world = make_world("brown-two-state")
+        >>> learner = ActiveLearner(world.problem, inference="enumerate")
+        >>> answer = learner.tell(learner.ask(), 0)
+        >>> learner.undo(answer)
+        >>> len(learner.answers)
+        0
+        """
         self.apply(self.propose("undo", answer))
 
     def correct(self, answer: Query | AnswerId, right: Answer, *, annotator: str | None = None) -> None:
@@ -253,6 +315,16 @@ class ActiveLearner(LedgerView):
             As in `tell`. For attached data that were one action, the action will do.
         annotator
             Who answered, if that changes too.
+
+        Examples
+        --------
+        >>> from journeyman import ActiveLearner, make_world
+        >>> world = make_world("brown-two-state")
+        >>> learner = ActiveLearner(world.problem, inference="enumerate")
+        >>> answer = learner.tell(learner.ask(), 0)
+        >>> learner.correct(answer, 1)
+        >>> learner.answers[answer].steps[0][1]
+        1
         """
         self._apply_checked(self.propose("correct", answer, right, annotator=annotator))
 
@@ -318,21 +390,49 @@ class ActiveLearner(LedgerView):
     # What is known
 
     def posterior(self) -> Posterior:
-        """Return the belief about the reward after all answers so far; computed if need be."""
+        """Return the belief about the reward after all answers so far; computed if need be.
+
+        Examples
+        --------
+        >>> from journeyman import ActiveLearner, make_world
+        >>> world = make_world("brown-two-state")
+        >>> learner = ActiveLearner(world.problem, inference="enumerate")
+        >>> answer = learner.tell(learner.ask(), 0)
+        >>> learner.posterior()
+        Posterior('enumerate': 4 samples of 4 parameters, 1 demonstrated action)
+        """
         with self._bar("Updating the belief"):
             self._state = compute_belief(self._state, self.num_threads)
         assert self._state.belief is not None
         return self._state.belief.posterior
 
     def scores(self) -> Scores:
-        """Return the scores of all states, as the next `ask` sees them where no query waits."""
+        """Return the scores of all states, as the next `ask` sees them where no query waits.
+
+        Examples
+        --------
+        >>> from journeyman import ActiveLearner, make_world
+        >>> world = make_world("brown-two-state")
+        >>> learner = ActiveLearner(world.problem, inference="enumerate")
+        >>> learner.scores().best_state()
+        1
+        """
         now, abandoned = self.ledger.num_events, self.ledger.abandoned_states
         return self._computed(
             "scores", now, lambda: rate(self.posterior(), self.settings, now, abandoned, self.num_threads)
         )
 
     def apprentice(self) -> IntArray:
-        """Return the policy `[S]` that we hand out, chosen on all samples; it cannot be written to."""
+        """Return the policy `[S]` that we hand out, chosen on all samples; it cannot be written to.
+
+        Examples
+        --------
+        >>> from journeyman import ActiveLearner, make_world
+        >>> world = make_world("brown-two-state")
+        >>> learner = ActiveLearner(world.problem, inference="enumerate")
+        >>> learner.apprentice().shape
+        (2,)
+        """
         choose_fn = APPRENTICES[self.settings.apprentice].policy_fn
         number, epsilon = self._state.last_change, self.settings.epsilon
         return self._computed("apprentice", number, lambda: read_only(choose_fn(self.posterior(), epsilon)))
@@ -342,6 +442,19 @@ class ActiveLearner(LedgerView):
 
         Each state of knowledge has its own samples, the same whenever it is asked for. Ctrl-C ends it, and leaves the
         learner as it was.
+
+        Examples
+        --------
+        >>> from journeyman import Demonstration
+        >>> from journeyman import ActiveLearner, make_world
+        >>> world = make_world("brown-two-state")
+        >>> learner = ActiveLearner(world.problem, inference="enumerate")
+        >>> learner.certificate().status
+        'fails'
+        >>> for state, action in ((1, 0), (0, 1)):
+        ...     _ = learner.attach(Demonstration.annotation(state, action))
+        >>> learner.certificate().status
+        'holds'
         """
         return self.certifying("certificate")(progress)
 
@@ -419,6 +532,14 @@ class ActiveLearner(LedgerView):
 
         Goal "policy": the certificate holds, and is confirmed on a fresh, longer posterior, once for every state of
         knowledge that calls for it. Goal "reward": intervals are narrow enough, or answers tell hardly anything more.
+
+        Examples
+        --------
+        >>> from journeyman import ActiveLearner, make_world
+        >>> world = make_world("brown-two-state")
+        >>> learner = ActiveLearner(world.problem, inference="enumerate")
+        >>> learner.is_finished()
+        False
         """
         with self._bar("Looking whether the goal is reached"):
             return is_goal_reached(self)
@@ -452,7 +573,17 @@ class ActiveLearner(LedgerView):
         return forecast_answers(copy, posterior, rng, num_runs=num_runs, limit=limit, progress=progress)
 
     def history(self) -> tuple[StepRecord, ...]:
-        """Return one record for the belief before any answer, and one for each that came in or was taken back."""
+        """Return one record for the belief before any answer, and one for each that came in or was taken back.
+
+        Examples
+        --------
+        >>> from journeyman import ActiveLearner, make_world
+        >>> world = make_world("brown-two-state")
+        >>> learner = ActiveLearner(world.problem, inference="enumerate")
+        >>> answer = learner.tell(learner.ask(), 0)
+        >>> [record.name for record in learner.history()]
+        ['start', 'tell']
+        """
         if not self._state.history:
             self._state = compute_belief(self._state, self.num_threads)
         return self._state.history
@@ -461,6 +592,17 @@ class ActiveLearner(LedgerView):
         """Return what was computed already of what is known now, by name, such as "certificate"; computes nothing.
 
         Names are those of the methods: posterior, scores, apprentice, certificate, confirmation, history and others.
+
+        Examples
+        --------
+        >>> from journeyman import ActiveLearner, make_world
+        >>> world = make_world("brown-two-state")
+        >>> learner = ActiveLearner(world.problem, inference="enumerate")
+        >>> learner.computed()
+        {}
+        >>> answer = learner.tell(learner.ask(), 0)
+        >>> sorted(learner.computed())
+        ['history', 'posterior']
         """
         known = (self._state.last_change, self.ledger.num_events)
         found = {name: value for name, (number, value) in self._cache.items() if number == known[name == "scores"]}

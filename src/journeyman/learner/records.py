@@ -42,6 +42,17 @@ class Query:
         The question for a human, with labels where the problem has them.
     visit
         How many queries of this learner were about that state before.
+
+    Examples
+    --------
+    >>> from journeyman import ActiveLearner, make_world
+    >>> world = make_world("brown-two-state")
+    >>> learner = ActiveLearner(world.problem, inference="enumerate")
+    >>> query = learner.ask()
+    >>> query.kind, query.length
+    ('state', None)
+    >>> query.text
+    'In state 1: which action do you take? (0 or 1)'
     """
 
     id: int

@@ -87,6 +87,16 @@ def simulate(
         Whether to show a bar, if somebody watches a terminal or a notebook.
     on_step
         Called with the query after every answer.
+
+    Examples
+    --------
+    >>> from journeyman import ActiveLearner, make_world
+    >>> world = make_world("brown-two-state")
+    >>> learner = ActiveLearner(world.problem, inference="enumerate")
+    >>> from journeyman import simulate
+    >>> found = simulate(learner, world.expert, 5, stop_when_finished=False)
+    >>> found.num_steps, len(found.history)
+    (5, 6)
     """
     steps = whole_number(steps, "steps", 0, "It is the number of answers.")
     batch_size = whole_number(batch_size, "batch_size", 1, "It is the number of queries to choose at once.")

@@ -391,6 +391,15 @@ def estimate_dynamics(
     InputError
         If states are out of range or no whole numbers, if steps are impossible, go on after the end, or depend on more
         than state and action beyond doubt (what is less clear is in `warnings`).
+
+    Examples
+    --------
+    >>> from journeyman import estimate_dynamics
+    >>> def slide(state, action, rng):
+    ...     return min(state + action, 2) if rng.random() < 0.9 else state
+    >>> estimated = estimate_dynamics(slide, num_states=3, num_actions=2, samples_per_pair=100, discount=0.9)
+    >>> estimated.mdp.next_states(2, 1)[0].tolist()
+    [0, 1, 2]
     """
     _check_source(source, state_fn, action_fn, num_steps)
     sizes = _sizes(source, num_states, num_actions, state_labels, action_labels, available)

@@ -26,6 +26,13 @@ class Grid:
         `[A, 2]` row and column step that each action intends, for arrows; optional.
     kinds
         One word per state ("goal", "mud"), for colours and legends; optional.
+
+    Examples
+    --------
+    >>> from journeyman import Grid
+    >>> grid = Grid(2, 3)
+    >>> grid.places[4].tolist()
+    [1, 1]
     """
 
     num_rows: int

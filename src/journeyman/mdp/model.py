@@ -64,6 +64,17 @@ class FiniteMDP:
         Where the transitions come from, if they are not simply known: certificates then say what that means.
     memory
         Which state of a world, and which state of a memory, each state is; set by `with_memory`.
+
+    Examples
+    --------
+    >>> from journeyman import FiniteMDP
+    >>> ring = FiniteMDP.from_function(
+    ...     lambda state, action: [(1.0, (state + action) % 3)], num_states=3, num_actions=2, discount=0.5
+    ... )
+    >>> ring
+    FiniteMDP(3 states, 2 actions, discount 0.5)
+    >>> ring.num_states, ring.terminal.any().item()
+    (3, False)
     """
 
     rows: Rows
@@ -132,12 +143,29 @@ class FiniteMDP:
 
     @classmethod
     def from_dense(cls, transitions: ArrayLike, *, layout: str, discount: float, **options: Any) -> "FiniteMDP":
-        """Build from a dense array whose axes are named by `layout`: "SAS", "ASS" or "SSA"; options as in the class."""
+        """Build from a dense array whose axes are named by `layout`: "SAS", "ASS" or "SSA"; options as in the class.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from journeyman import FiniteMDP
+        >>> FiniteMDP.from_dense(np.full((2, 3, 2), 0.5), layout="SAS", discount=0.9)
+        FiniteMDP(2 states, 3 actions, discount 0.9)
+        """
         return cls(rows=rows_from_dense(transitions, layout), discount=discount, **options)
 
     @classmethod
     def from_matrices(cls, matrices: Sequence[Any], *, discount: float, **options: Any) -> "FiniteMDP":
-        """Build from one `[S, S]` scipy sparse matrix per action; options as in the class."""
+        """Build from one `[S, S]` scipy sparse matrix per action; options as in the class.
+
+        Examples
+        --------
+        >>> from scipy import sparse
+        >>> from journeyman import FiniteMDP
+        >>> stay, swap = sparse.eye(2), sparse.csr_array([[0.0, 1.0], [1.0, 0.0]])
+        >>> FiniteMDP.from_matrices([stay, swap], discount=0.9)
+        FiniteMDP(2 states, 2 actions, discount 0.9)
+        """
         return cls(rows=rows_from_matrices(matrices), discount=discount, **options)
 
     @classmethod
@@ -157,6 +185,19 @@ class FiniteMDP:
         the table in the order in which they occur (column state first). A state without edges is terminal; an action
         that lacks edges where others have some needs a word: `available` says that it does not exist,
         `missing_mass="terminates"` that it ends the episode.
+
+        Examples
+        --------
+        >>> from journeyman import FiniteMDP
+        >>> edges = {
+        ...     "state": ["home", "home"],
+        ...     "action": ["walk", "wait"],
+        ...     "next_state": ["shop", "home"],
+        ...     "probability": [1.0, 1.0],
+        ... }
+        >>> mdp = FiniteMDP.from_edges(edges, discount=0.9)
+        >>> mdp.state_labels, mdp.terminal.tolist()
+        (('home', 'shop'), [False, True])
         """
         table = read_edges(
             edges, num_states, num_actions, options.pop("state_labels", None), options.pop("action_labels", None)
@@ -182,7 +223,17 @@ class FiniteMDP:
         discount: float,
         **options: Any,
     ) -> "FiniteMDP":
-        """Build from a function (state, action) -> [(probability, next state), ...]; options as in the class."""
+        """Build from a function (state, action) -> [(probability, next state), ...]; options as in the class.
+
+        Examples
+        --------
+        >>> from journeyman import FiniteMDP
+        >>> ring = FiniteMDP.from_function(
+        ...     lambda state, action: [(1.0, (state + action) % 3)], num_states=3, num_actions=2, discount=0.5
+        ... )
+        >>> ring.next_states(2, 1)[0].tolist()
+        [0]
+        """
         return cls(rows=rows_from_function(transition_fn, num_states, num_actions), discount=discount, **options)
 
     @classmethod
@@ -273,7 +324,17 @@ class FiniteMDP:
         return np.asarray(self.transition_matrix.toarray().reshape(self.num_states, self.num_actions, self.num_states))
 
     def unrolled(self, horizon: int) -> "FiniteMDP":
-        """Return the MDP over (t, s) with t < horizon, numbered t * S + s: the episode ends after `horizon` steps."""
+        """Return the MDP over (t, s) with t < horizon, numbered t * S + s: the episode ends after `horizon` steps.
+
+        Examples
+        --------
+        >>> from journeyman import FiniteMDP
+        >>> ring = FiniteMDP.from_function(
+        ...     lambda state, action: [(1.0, (state + action) % 3)], num_states=3, num_actions=2, discount=0.5
+        ... )
+        >>> ring.unrolled(4).num_states
+        12
+        """
         return unrolled(self, horizon)
 
     def with_memory(self, automaton: Memory) -> "FiniteMDP":
@@ -286,7 +347,17 @@ class FiniteMDP:
         return with_memory(self, automaton)
 
     def reachable(self, from_states: ArrayLike | None = None, within: int | None = None) -> BoolArray:
-        """Return `[S]` which states can be reached from `from_states` (default: the initial ones) in `within` steps."""
+        """Return `[S]` which states can be reached from `from_states` (default: the initial ones) in `within` steps.
+
+        Examples
+        --------
+        >>> from journeyman import FiniteMDP
+        >>> ring = FiniteMDP.from_function(
+        ...     lambda state, action: [(1.0, (state + action) % 3)], num_states=3, num_actions=2, discount=0.5
+        ... )
+        >>> ring.reachable([0], within=1).tolist()
+        [True, True, False]
+        """
         from journeyman.mdp.graph import reachable
 
         return reachable(self, from_states, within)

@@ -100,6 +100,16 @@ def evaluate_policy(mdp: FiniteMDP, policy: ArrayLike, rewards: ArrayLike) -> Fl
     Returns
     -------
     Values `[S]`, or `[M, S]` for many rewards.
+
+    Examples
+    --------
+    >>> from journeyman import FiniteMDP
+    >>> ring = FiniteMDP.from_function(
+    ...     lambda state, action: [(1.0, (state + action) % 3)], num_states=3, num_actions=2, discount=0.5
+    ... )
+    >>> from journeyman import evaluate_policy
+    >>> evaluate_policy(ring, [0, 0, 0], [1.0, 0.0, 3.0]).round(6).tolist()
+    [2.0, 0.0, 6.0]
     """
     array = float_array(rewards, "rewards")
     if array.shape in ((mdp.num_states,), (mdp.num_states, mdp.num_actions)):
@@ -121,6 +131,16 @@ def occupancy(
     """Return the discounted number of visits `[S]` of each state from `initial` (default: the MDP's).
 
     Sums to at most 1 / (1 - discount); occupancy . r_pi is the expected return. `tolerance` is as in `solve_linear`.
+
+    Examples
+    --------
+    >>> from journeyman import FiniteMDP
+    >>> ring = FiniteMDP.from_function(
+    ...     lambda state, action: [(1.0, (state + action) % 3)], num_states=3, num_actions=2, discount=0.5
+    ... )
+    >>> from journeyman import occupancy
+    >>> occupancy(ring, [1, 1, 0], initial=[1.0, 0.0, 0.0]).round(6).tolist()
+    [1.0, 0.5, 0.5]
     """
     rho = mdp.initial if initial is None else checked_initial(initial, mdp.num_states)
     matrix = policy_matrix(mdp, action_probabilities(mdp, policy))

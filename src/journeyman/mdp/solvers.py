@@ -69,7 +69,19 @@ class Solution:
 
 
 def solve(mdp: FiniteMDP, reward: ArrayLike, **options: Any) -> Solution:
-    """Solve for one reward, `[S]` or `[S, A]`; options as in `solve_batch`, starts without the leading axis."""
+    """Solve for one reward, `[S]` or `[S, A]`; options as in `solve_batch`, starts without the leading axis.
+
+    Examples
+    --------
+    >>> from journeyman import FiniteMDP
+    >>> ring = FiniteMDP.from_function(
+    ...     lambda state, action: [(1.0, (state + action) % 3)], num_states=3, num_actions=2, discount=0.5
+    ... )
+    >>> from journeyman import solve
+    >>> solution = solve(ring, [0.0, 0.0, 1.0])
+    >>> solution.policy.tolist(), solution.values.round(6).tolist()
+    ([1, 1, 0], [0.5, 1.0, 2.0])
+    """
     rewards = float_array(reward, "reward")
     if rewards.ndim not in (1, 2):
         raise InputError(f"reward must have shape [S] or [S, A], got {rewards.shape}. Use solve_batch for many.")
@@ -112,6 +124,17 @@ def solve_batch(
     Returns
     -------
     A Solution whose `error_bound` holds even where `converged` is False.
+
+    Examples
+    --------
+    >>> from journeyman import FiniteMDP
+    >>> ring = FiniteMDP.from_function(
+    ...     lambda state, action: [(1.0, (state + action) % 3)], num_states=3, num_actions=2, discount=0.5
+    ... )
+    >>> from journeyman import solve_batch
+    >>> solution = solve_batch(ring, [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    >>> solution.values.round(6).tolist()
+    [[0.5, 1.0, 2.0], [2.0, 0.5, 1.0]]
     """
     batch = checked_rewards(rewards, mdp.num_states, mdp.num_actions)
     kept = np.array(rewards, dtype=np.float64)  # what the solution keeps, whatever happens to the caller's array

@@ -29,7 +29,15 @@ LARGEST_HALF_WIDTH = 8e307  # beyond it the width overflows
 
 @dataclass(frozen=True, eq=False)
 class Normal(ContinuousPrior):
-    """Independent normal parameters with means and standard deviations, numbers or `[D]`."""
+    """Independent normal parameters with means and standard deviations, numbers or `[D]`.
+
+    Examples
+    --------
+    >>> from journeyman import Normal
+    >>> prior = Normal(3, mean=1.0, std=2.0)
+    >>> prior.interval(0.95)[0].round(2).tolist()
+    [-2.92, 4.92]
+    """
 
     num_parameters: int
     mean: FloatArray | float = 0.0
@@ -91,7 +99,14 @@ class Normal(ContinuousPrior):
 
 @dataclass(frozen=True, eq=False)
 class Uniform(ContinuousPrior):
-    """Independent uniform parameters between low and high, numbers or `[D]`."""
+    """Independent uniform parameters between low and high, numbers or `[D]`.
+
+    Examples
+    --------
+    >>> from journeyman import Uniform
+    >>> Uniform(2, low=-1.0, high=1.0).interval(0.9).round(2).tolist()
+    [[-0.9, 0.9], [-0.9, 0.9]]
+    """
 
     num_parameters: int
     low: FloatArray | float = 0.0
@@ -191,7 +206,15 @@ class Uniform(ContinuousPrior):
 
 @dataclass(frozen=True, eq=False)
 class MultivariateNormal(ContinuousPrior):
-    """Correlated normal parameters, for example with a kernel over states as covariance `[D, D]`."""
+    """Correlated normal parameters, for example with a kernel over states as covariance `[D, D]`.
+
+    Examples
+    --------
+    >>> from journeyman import MultivariateNormal
+    >>> prior = MultivariateNormal([0.0, 1.0], [[4.0, 0.0], [0.0, 1.0]])
+    >>> prior.num_parameters, prior.std.tolist()
+    (2, [2.0, 1.0])
+    """
 
     mean: FloatArray
     covariance: FloatArray = field()  # not the property of the base class

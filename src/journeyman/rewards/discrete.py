@@ -15,7 +15,15 @@ from journeyman.types import FloatArray, read_only
 
 @dataclass(frozen=True, eq=False)
 class Discrete:
-    """Finitely many parameter vectors `atoms [K, D]`, all different, with joint probabilities `[K]`."""
+    """Finitely many parameter vectors `atoms [K, D]`, all different, with joint probabilities `[K]`.
+
+    Examples
+    --------
+    >>> from journeyman import Discrete
+    >>> prior = Discrete([[1.0, 0.0], [0.0, 1.0]], [0.75, 0.25])
+    >>> prior.num_parameters, prior.std.round(3).tolist()
+    (2, [0.433, 0.433])
+    """
 
     atoms: FloatArray
     probabilities: FloatArray | None = None

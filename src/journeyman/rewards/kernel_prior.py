@@ -142,6 +142,14 @@ def kernel_rewards(
     -------
     Reward model and prior. Parameters are rewards of states: all of them where nothing could be left out, else so many
     anchor states that the rest follows from these. The prior says which share of the variance is kept.
+
+    Examples
+    --------
+    >>> from journeyman import kernel_rewards, make_world
+    >>> mdp = make_world("random-grid", size=6).problem.mdp
+    >>> rewards = kernel_rewards(mdp, length_scale=3.0, std=1.0)
+    >>> rewards.reward_model.num_parameters < mdp.num_states
+    True
     """
     if not isinstance(mdp, FiniteMDP):
         raise InputError(f"kernel rewards must be made for a FiniteMDP, got {type(mdp).__name__}. Give it first.")

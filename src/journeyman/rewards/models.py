@@ -140,7 +140,18 @@ class Size(NamedTuple):
 
 
 def PerState(mdp: "FiniteMDP | Size") -> RewardModel:
-    """One unknown reward per state, paid whatever is done there."""
+    """One unknown reward per state, paid whatever is done there.
+
+    Examples
+    --------
+    >>> from journeyman import FiniteMDP
+    >>> ring = FiniteMDP.from_function(
+    ...     lambda state, action: [(1.0, (state + action) % 3)], num_states=3, num_actions=2, discount=0.5
+    ... )
+    >>> from journeyman import PerState
+    >>> PerState(ring).num_parameters
+    3
+    """
     num_states, num_actions = _checked_size(mdp)
     return RewardModel(
         num_states, num_actions, sparse.eye_array(num_states, format="csr"), np.zeros(num_states), True, "per_state"
@@ -148,7 +159,18 @@ def PerState(mdp: "FiniteMDP | Size") -> RewardModel:
 
 
 def PerStateAction(mdp: "FiniteMDP | Size") -> RewardModel:
-    """One unknown reward per state and action; parameter s * A + a is r(s, a)."""
+    """One unknown reward per state and action; parameter s * A + a is r(s, a).
+
+    Examples
+    --------
+    >>> from journeyman import FiniteMDP
+    >>> ring = FiniteMDP.from_function(
+    ...     lambda state, action: [(1.0, (state + action) % 3)], num_states=3, num_actions=2, discount=0.5
+    ... )
+    >>> from journeyman import PerStateAction
+    >>> PerStateAction(ring).reward([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]).tolist()
+    [[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]]
+    """
     num_states, num_actions = _checked_size(mdp)
     size = num_states * num_actions
     return RewardModel(
@@ -169,6 +191,17 @@ def LinearFeatures(
         Known part: `[S]` or `[S, A]`; default zero.
     names
         One per parameter; optional.
+
+    Examples
+    --------
+    >>> from journeyman import FiniteMDP
+    >>> ring = FiniteMDP.from_function(
+    ...     lambda state, action: [(1.0, (state + action) % 3)], num_states=3, num_actions=2, discount=0.5
+    ... )
+    >>> from journeyman import LinearFeatures
+    >>> model = LinearFeatures([[1.0], [0.0], [-1.0]], ring, names=("height",))
+    >>> model.reward([[2.0]]).tolist()
+    [[2.0, 0.0, -2.0]]
     """
     num_states, num_actions = _checked_size(mdp)
     matrix, shape = _packed_features(features, num_actions)

@@ -61,6 +61,15 @@ class Study(LedgerView):
     It asks and is told as an `ActiveLearner` is, and gives the same queries as one that never stopped. Any number of
     processes (and the threads of one) may use one file: each first reads what the others have written. Use it as a
     context manager, or `close` it: that keeps a snapshot, so that the next opening is quick.
+
+    Examples
+    --------
+    >>> from journeyman import Study, make_world
+    >>> with Study.create("brown.study", make_world("brown-two-state").problem, inference="enumerate") as study:
+    ...     answer = study.tell(study.ask(), 0)
+    >>> with Study.open("brown.study") as study:
+    ...     len(study.answers)
+    1
     """
 
     def __init__(
@@ -93,7 +102,15 @@ class Study(LedgerView):
         max_seconds: float | None = None,
         **settings: Any,
     ) -> "Study":
-        """Make a new study file, with settings as in `LearnerSettings`. Refuses a file that exists."""
+        """Make a new study file, with settings as in `LearnerSettings`. Refuses a file that exists.
+
+        Examples
+        --------
+        >>> from journeyman import Study, make_world
+        >>> with Study.create("created.study", make_world("brown-two-state").problem, epsilon=0.5) as study:
+        ...     study.settings.epsilon
+        0.5
+        """
         path = Path(path)
         check_options(settings, LearnerSettings.__dataclass_fields__, "a study")
         given = {name: value for name, value in settings.items() if value is not None}
@@ -122,6 +139,14 @@ class Study(LedgerView):
         """Open a study file; with `read_only` nothing is written to it, and asking and telling are refused.
 
         `num_threads` and `max_seconds` are as in `ActiveLearner`, and not kept in the file.
+
+        Examples
+        --------
+        >>> from journeyman import Study, make_world
+        >>> Study.create("opened.study", make_world("brown-two-state").problem).close()
+        >>> with Study.open("opened.study") as study:
+        ...     study.problem.mdp
+        FiniteMDP(2 states, 2 actions, discount 0.9)
         """
         connection = open_file(Path(path), is_read_only=read_only)
         try:
@@ -159,6 +184,13 @@ class Study(LedgerView):
         """Store the answer to a query, whichever process asked it; once this returns, it is kept.
 
         Arguments and result are those of `ActiveLearner.tell`.
+
+        Examples
+        --------
+        >>> from journeyman import Study, make_world
+        >>> with Study.create("told.study", make_world("brown-two-state").problem, inference="enumerate") as study:
+        ...     study.tell(study.ask(), 0)
+        0
         """
         event = self._do("tell", query, answer, annotator=annotator, timestamp=this_second())
         return int(event.payload["query"])

@@ -2,6 +2,11 @@
 
 A world from outside is one more factory, `factory(seed, *, option=default, ...) -> World`, added by
 `WORLDS.register("mine", factory)`. The name "gym:ID" means Gymnasium's environment of that id; these are not listed.
+
+>>> from journeyman import WORLDS
+>>> sorted(WORLDS.builtin)
+['bandit', 'brown-two-state', 'jail', 'lopes-two-state', 'random-10x10', 'random-8x8',
+'random-grid', 'regret-eig-trap']
 """
 
 import inspect
@@ -69,6 +74,12 @@ def make_world(name: str, seed: int = 0, **options: Any) -> World:
 
     A world from outside has the name that it is registered by. "gym:FrozenLake-v1" is Gymnasium's environment of that
     id (extra `gym`), with its own reward as the truth unless truth="prior".
+
+    Examples
+    --------
+    >>> from journeyman import make_world
+    >>> make_world("random-grid", seed=3, size=4).problem.mdp
+    FiniteMDP(16 states, 5 actions, discount 0.9)
     """
     factory = WORLDS.find(name)
     check_options(options, world_options(name), f"world {name!r}")

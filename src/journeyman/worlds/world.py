@@ -24,6 +24,15 @@ class World:
     `true_expert_parameters` `[E]` are what the problem leaves unknown about the expert; drawn from their priors, with
     the seed of the world, where they are not given. `truth_origin` says in words how the true parameters came about, as
     in "..., drawn from the prior (standard normal)"; `notes` what else is to be said of the world, by catchword.
+
+    Examples
+    --------
+    >>> from journeyman import make_world
+    >>> world = make_world("brown-two-state", seed=1)
+    >>> world.name, world.reward.shape
+    ('brown-two-state', (2, 2))
+    >>> world.regret(world.expert.policy.argmax(axis=1))
+    0.0
     """
 
     name: str
