@@ -66,6 +66,7 @@ chapters = {
         "entropy-bias",
     ],
     "performance": ["scale"],
+    "contributing": ["release"],
     "trust": [
         "trust/faults",
         "trust/fuzz",

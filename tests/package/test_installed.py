@@ -57,8 +57,8 @@ demo
 NEEDY = {
     "plot": "study plot my.study --what policy --threads 1",
     "tables": "sweep run tiny.toml --workers 1",
-    "mcmc": "infer random-grid --world-set size=2 --inference policywalk --inference-set num_draws=50 --demonstrations 2 "
-    "--threads 1",
+    "mcmc": "infer random-grid --world-set size=2 --inference policywalk --inference-set num_draws=50 "
+    "--demonstrations 2 --threads 1",
     "gym": "worlds show gym:FrozenLake-v1",
     "minari": "study export my.study journeyman/mine-v0 --format minari",
 }
