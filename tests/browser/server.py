@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-STARTING = 60.0  # seconds that a server may take until it prints its address, on a busy machine
+STARTING = 120.0  # seconds that a server may take until it prints its address, on a busy machine
 PR_SET_PDEATHSIG = 1
 
 

@@ -86,3 +86,26 @@ def test_a_mouse_and_a_finger_get_the_same_words(studio, person):
     eve.open(studio.address(study="numbers", annotator="eve"))
     eve.page.locator(".explained.big").tap()
     expect(eve.page.get_by_role("tooltip")).to_contain_text("One minus the chance")
+
+
+def test_what_appears_below_a_mouse_that_rests_explains_nothing(studio, person):
+    """Only somebody who moves onto something asks what it means."""
+    ada = person()
+    ada.page.goto(studio.address(study="numbers", annotator="ivy"))
+    button = ada.page.locator("button.large")
+    button.hover()
+    place = button.bounding_box()
+    left, top = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+    ada.page.evaluate(
+        """([left, top]) => { const cover = document.createElement("div");
+             cover.dataset.explain = "not asked for";
+             cover.style.cssText = `position: fixed; inset: 0`;
+             document.body.append(cover); }""",
+        [left, top],
+    )
+    bubble = ada.page.locator(".bubble")
+    ada.page.wait_for_function("() => document.querySelector('[data-explain=\"not asked for\"]:hover')")
+    ada.page.wait_for_timeout(1000)  # longer than a mouse has to rest
+    expect(bubble).to_be_hidden()
+    ada.page.mouse.move(left + 5, top + 5)
+    expect(bubble).to_have_text("not asked for")

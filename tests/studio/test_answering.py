@@ -117,10 +117,29 @@ WORDS = [
     (b'{"action": 0}', "question", "must be given. Add it"),
     (b'{"question": -3, "action": 0}', "question", "must be at least 0, got -3"),
     (b'{"question": 0, "steps": [[0, "x"]]}', "steps.0.1", "must be a list of steps"),
-    (b"[1]", None, "must be an object such as"),
+    (b"[1]", None, "must be a JSON object such as"),
     (b'{"question": 0,', None, "must be JSON, but it is not"),
-    (b"", None, "must be given"),
+    (b"", None, 'must have a body: JSON such as {"question": 0}'),
 ]
+HINTS = [  # what a program that sends this has to do instead
+    ("answer", {"question": 0}, "got none. Send one of them"),
+    ("answer", {"question": 0, "action": 9}, "0 (stay), 1 (up), 2 (right), 3 (down), 4 (left); got 9"),
+    ("answer", {"question": 0, "steps": [[3, 0], [3, 0]]}, "asks for one action, not for a run. Send `action`"),
+    ("answer", {"question": 99, "action": 1}, "GET question has the one that waits for you"),
+    ("step", {"question": 0, "number": 0, "action": 0}, "Answer it (POST answer)"),
+    ("end", {"question": 0}, "Answer it (POST answer)"),
+    ("undo", {}, "the history has their numbers"),
+    ("undo", {"answer": 7}, "(GET history)"),
+    ("step/undo", {"question": 0, "number": 4}, "Do one first (POST step)"),
+]
+
+
+def test_what_is_refused_says_what_to_do_instead(ada):
+    assert ada.question()["id"] == 0
+    for route, body, words in HINTS:
+        response = ada.post(route, **body)
+        assert response.status_code in (400, 404, 409)
+        assert words in response.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(("content", "field", "words"), WORDS)

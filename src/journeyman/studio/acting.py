@@ -23,12 +23,16 @@ from journeyman.learner.ledger import (
 )
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.episodes import draw_next_state
-from journeyman.report.drawing.situations import outcomes
+from journeyman.report.drawing.situations import outcomes, place_words
 from journeyman.studio.desks import NOBODY, Draft, Step
 from journeyman.study.study import this_second
 
 AssignFn = Callable[[Draft, str], None]  # puts a question on the desk of a person, if there is one to be had
 WALKING = 17  # purpose of the random numbers of moves
+MOST_LISTED = 10  # actions that a message lists
+
+
+ONE_ACTION = "question {} asks for one action, not for a run. Answer it (POST answer)."
 
 
 class Conflict(InputError):
@@ -62,7 +66,7 @@ def signed(event: Event, person: str) -> Event:
 def asked(draft: Draft, query: int) -> Query:
     """Return a question, or say that there is none of this number."""
     if not 0 <= query < len(draft.ledger.queries):
-        raise Missing(f"there is no question {query}. Fetch the question that waits for you.")
+        raise Missing(f"there is no question {query}. GET question has the one that waits for you.")
     return draft.find(query)
 
 
@@ -73,7 +77,7 @@ def _held(draft: Draft, person: str, query: int) -> Query:
         words = {"done": "is answered already", "abandoned": "is said to have no answer"}.get(
             status, "is not on your desk"
         )
-        raise Conflict(f"question {query} must be yours to be answered, but it {words}. Fetch the question that is.")
+        raise Conflict(f"question {query} must be yours for that, but it {words}. GET question has yours.")
     return found
 
 
@@ -92,7 +96,19 @@ def _is_given(draft: Draft, person: str, query: int, steps: Sequence[tuple[int, 
         return False
     if given.annotator == by(person) and tuple(given.steps) == tuple(tuple(step) for step in steps):
         return True
-    raise Conflict(f"question {query} has another answer already. To change it, correct it in the history.")
+    raise Conflict(
+        f"question {query} has another answer already. To change it, correct it in the history (POST correct)."
+    )
+
+
+def possible(mdp: FiniteMDP, state: int, action: int | str) -> int:
+    """Return the number of an action, or say what can be done in a state instead."""
+    chosen = action_index(mdp, action)
+    if 0 <= chosen < mdp.num_actions and mdp.available[state, chosen]:
+        return chosen
+    choices = [f"{one} ({mdp.action_name(one)})" for one in np.flatnonzero(mdp.available[state]).tolist()]
+    shown = ", ".join(choices[:MOST_LISTED]) + (" ..." if len(choices) > MOST_LISTED else "")
+    raise InputError(f"an action must be possible at {place_words(mdp, state)}: {shown}; got {action!r}.")
 
 
 def answer(assign_fn: AssignFn, person: str, query: int, action: int | str, comment: str | None) -> Callable[..., Done]:
@@ -100,12 +116,15 @@ def answer(assign_fn: AssignFn, person: str, query: int, action: int | str, comm
 
     def do(draft: Draft) -> Done:
         found = asked(draft, query)
-        chosen = action_index(draft.ledger.problem.mdp, action)
+        chosen = possible(draft.ledger.problem.mdp, found.state, action)
         is_repeated = _is_given(draft, person, query, [(found.state, chosen)])
         if not is_repeated:
             _held(draft, person, query)
             if found.kind != "state":
-                raise Conflict(f"question {query} asks for a run, not for one action. Walk it step by step.")
+                raise Conflict(
+                    f"question {query} asks for a run, not for one action. Walk it step by step (POST step), or send "
+                    "all its steps."
+                )
             _kept(draft, person, found, Demonstration.annotation(found.state, chosen))
         if comment is not None:
             draft.say(query, person, comment)
@@ -124,6 +143,7 @@ def demonstrate(assign_fn: AssignFn, person: str, query: int, given: dict[str, A
         is_repeated = _is_given(draft, person, query, steps)
         if not is_repeated:
             _held(draft, person, query)
+            _check_steps(found, steps, given)
             ended = given["ended"] or ("annotation" if found.kind == "state" else "truncated")
             _kept(draft, person, found, Demonstration(found.state, steps, given["final_state"], ended))
         if comment is not None:
@@ -132,6 +152,23 @@ def demonstrate(assign_fn: AssignFn, person: str, query: int, given: dict[str, A
         return Done(query, is_repeated)
 
     return do
+
+
+def _check_steps(query: Query, steps: Sequence[tuple[int, int]], given: dict[str, Any]) -> None:
+    """Refuse steps that do not answer a question, before anything looks at where they lead."""
+    is_one = len(steps) == 1 and given["final_state"] is None and given["ended"] is None
+    if query.kind == "state" and not is_one:
+        raise InputError(
+            f"question {query.id} asks for one action, not for a run. Send `action`, or `steps` with one step and "
+            "neither `final_state` nor `ended`."
+        )
+    if steps[0][0] != query.state:
+        raise InputError(f"steps must begin where question {query.id} does, in state {query.state}, got {steps[0][0]}.")
+    if query.length is not None and len(steps) > query.length:
+        raise InputError(
+            f"a run must have at most {query.length} steps for question {query.id}, got {len(steps)}. Send the first "
+            f"{query.length}."
+        )
 
 
 def drawn(mdp: FiniteMDP, seed: int, query: int, number: int, state: int, action: int) -> Step:
@@ -164,15 +201,16 @@ def step(
                 return Done(query, True, drawn(mdp, seed, query, number, state, before), number)
         _held(draft, person, query)
         if found.kind != "trajectory":
-            raise Conflict(f"question {query} asks for one action, not for a run. Answer it.")
+            raise Conflict(ONE_ACTION.format(query))
         if number < len(steps) and steps[number].action == chosen:
             return Done(None, True, steps[number], number)
         if number != len(steps):
-            raise Conflict(f"the next step must be number {len(steps)}, got {number}. Fetch the question again.")
+            raise Conflict(
+                f"the next step must be number {len(steps)}, got {number}. GET question shows the steps so far."
+            )
         here = steps[-1].next_state if steps else found.state
         assert here is not None  # a run that ended is kept
-        if not 0 <= chosen < mdp.num_actions or not mdp.available[here, chosen]:
-            raise InputError(f"what is done must be possible in {mdp.state_name(here)}, got action {action!r}.")
+        chosen = possible(mdp, here, action)
         new = drawn(mdp, seed, query, number, here, chosen)
         walked = (*steps, new)
         is_over = new.next_state is None or bool(mdp.terminal[new.next_state])
@@ -199,6 +237,10 @@ def undo_step(person: str, query: int, number: int) -> Callable[..., Done]:
         steps = draft.desks.steps.get(query, ())
         if number == len(steps):
             return Done(None, True)
+        if not steps:
+            raise Conflict(
+                f"question {query} must have a step to take back, but it has none. Do one first (POST step)."
+            )
         if number != len(steps) - 1:
             raise Conflict(f"only the last step can be taken back, number {len(steps) - 1}, got {number}.")
         draft.walk(query, steps[:-1])
@@ -216,6 +258,8 @@ def end(assign_fn: AssignFn, person: str, query: int) -> Callable[..., Done]:
         is_repeated = given is not None and given.annotator == by(person) and query not in draft.on_desk(person)
         if not is_repeated:
             _held(draft, person, query)
+            if found.kind != "trajectory":
+                raise Conflict(ONE_ACTION.format(query))
             if not steps:
                 raise Conflict(
                     f"a run must have a step before it can end, got none for question {query}. Do one first."
@@ -269,7 +313,10 @@ def undo(assign_fn: AssignFn, person: str, wanted: int | str | None) -> Callable
             own = (key for key in reversed(answers) if isinstance(key, int) and answers[key].annotator == by(person))
             chosen = next(own, None)
             if chosen is None:
-                raise Conflict("there must be an answer of yours to take back, but there is none.")
+                raise Conflict(
+                    "there must be an answer of yours to take back, but there is none. To take back one of somebody "
+                    "else, name it: the history has their numbers."
+                )
         _check_answer(draft, chosen)
         is_repeated = chosen in draft.ledger.undone
         if not is_repeated:
@@ -284,7 +331,7 @@ def undo(assign_fn: AssignFn, person: str, wanted: int | str | None) -> Callable
 
 def _check_answer(draft: Draft, wanted: int | str) -> None:
     if wanted not in draft.ledger.answers and wanted not in draft.ledger.undone:
-        raise Missing(f"there is no answer {wanted!r}. The history lists them.")
+        raise Missing(f"there is no answer {wanted!r}. The history lists them (GET history).")
 
 
 def correct(person: str, wanted: int | str, action: int | str) -> Callable[..., Done]:
@@ -292,12 +339,14 @@ def correct(person: str, wanted: int | str, action: int | str) -> Callable[..., 
 
     def do(draft: Draft) -> Done:
         _check_answer(draft, wanted)
-        old = draft.ledger.answers.get(wanted)
-        chosen = action_index(draft.ledger.problem.mdp, action)
-        if old is not None and len(old) == 1 and old.steps[0][1] == chosen:
-            return Done(wanted, True)
+        old, mdp = draft.ledger.answers.get(wanted), draft.ledger.problem.mdp
         if old is not None and old.ended != "annotation":
-            raise Conflict("a run cannot be corrected by one action. Take it back, and walk it again.")
+            raise Conflict("a run cannot be corrected by one action. Take it back (POST undo), and walk it again.")
+        asked_at = draft.find(wanted).state if isinstance(wanted, int) else None
+        state = asked_at if old is None else old.start_state
+        chosen = action_index(mdp, action) if state is None else possible(mdp, state, action)
+        if old is not None and old.steps[0][1] == chosen:
+            return Done(wanted, True)
         who = by(person) if old is None else None  # one that counts stays with who gave it
         event = correct_event(draft.ledger, wanted, chosen, annotator=who, timestamp=this_second())
         draft.do(signed(event, person))

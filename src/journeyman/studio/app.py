@@ -252,7 +252,8 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> Response:
-        words = {404: "There is nothing at this address.", 405: "This address does not take such a request."}
+        lists = "/api/openapi.json lists what there is."
+        words = {404: f"There is nothing at this address. {lists}", 405: f"This address takes no such request. {lists}"}
         is_own = error.detail not in ("Not Found", "Method Not Allowed")
         return _failed(error.status_code, error.detail if is_own else words[error.status_code], headers=error.headers)
 
@@ -275,8 +276,9 @@ def _handle_errors(app: FastAPI) -> None:
 
 
 def _sentence(error: Exception) -> str:
+    """Return what is wrong with a capital at its beginning, unless that is the name of a file."""
     text = str(error)
-    return f"{text[:1].upper()}{text[1:]}"
+    return f"{text[:1].upper()}{text[1:]}" if text.partition(" ")[0].isalpha() else text
 
 
 # Shared by routes
@@ -396,7 +398,9 @@ def _studies(studio: Studio) -> APIRouter:
         session = await _session(studio, study)
         found = studio.pictures[session.name].get(state)
         if found is None:
-            raise acting.Missing(f"there is no picture of state {state}.")
+            raise acting.Missing(
+                f"there is no picture of state {state}. states.pictures of the study says which have one."
+            )
         return FileResponse(found, media_type=describing.PICTURES[found.suffix.lower()])
 
     return router
@@ -433,14 +437,15 @@ def _answering(studio: Studio) -> APIRouter:
         """Return a question by its number, answered or not."""
         session, person = await _person(studio, study, annotator)
         if number >= len(session.ledger.queries):
-            raise acting.Missing(f"there is no question {number}.")
+            raise acting.Missing(f"there is no question {number}. GET question has the one that waits for you.")
         return JSONResponse(describing.question_record(session, session.ledger.queries[number], person))
 
     @router.post("/answer", response_model=schemas.Kept, responses=failures(400, 409, 413, 503))
     async def answer(study: StudyName, given: schemas.AnswerGiven, annotator: Annotator = None) -> Any:
         """Answer a question by an action, or by a run that was done elsewhere; once this returns, it is kept."""
         if (given.action is None) == (given.steps is None):
-            raise InputError("an answer must be an action or steps, got both or none. Send one of them.")
+            got, fix = ("none", "Send one of them") if given.action is None else ("both", "Leave one out")
+            raise InputError(f"an answer must be an action or steps, got {got}. {fix}.")
 
         def operation(session: Session, person: str) -> Any:
             if given.action is not None:

@@ -6,10 +6,11 @@ from typing import Any
 from journeyman.studio.schemas import STUDY_NAME
 
 WHOLE = "must be a whole number, written without quotes"
+MODEL = 'must be a JSON object such as {{"question": 0}}, sent as application/json'
 FIELDS = {  # that may be of several kinds: each kind has a complaint of its own, which nobody wants to read
     "action": 'must be an action: its number, such as 0, or its label, such as "left"',
     "answer": 'must be the number of an answer, or "attached-0" and so on for attached data',
-    "epsilon": 'must be a number above 0, or a share such as "5%"',
+    "epsilon": 'must be a number above 0, or a share of at most 100% such as "5%"',
     "steps": "must be a list of steps, each a state and an action such as [3, 0]",
 }
 WORDS = {
@@ -37,8 +38,8 @@ WORDS = {
     "list_type": "must be a list",
     "tuple_type": "must be a list",
     "dict_type": 'must be an object such as {{"name": "value"}}',
-    "model_type": 'must be an object such as {{"question": 0}}',
-    "model_attributes_type": 'must be an object such as {{"question": 0}}',
+    "model_type": MODEL,
+    "model_attributes_type": MODEL,
 }
 KINDS = frozenset({"int", "float", "str", "bool", "list", "dict"})  # names of kinds, between those of fields
 MOST_SHOWN = 40  # characters of what came
@@ -49,6 +50,8 @@ def explained(errors: Sequence[Mapping[str, Any]]) -> tuple[str | None, str]:
     first = errors[0]
     if first["type"] == "json_invalid":
         return None, f"The request must be JSON, but it is not: {_reason(first)}. Send an object such as {{}}."
+    if first["type"] == "missing" and tuple(first["loc"]) == ("body",):
+        return None, 'The request must have a body: JSON such as {"question": 0}, sent as application/json.'
     path = [part for part in first["loc"] if part not in ("body", "query", "path", "header") and _is_name(part)]
     field = ".".join(map(str, path)) or None
     return field, f"{field or 'The request'} {_words(str(path[0]) if path else '', first)}{_got(first)}."

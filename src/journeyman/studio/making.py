@@ -32,7 +32,12 @@ def world_words() -> dict[str, str]:
 def make_study(path: Path, request: dict[str, Any]) -> None:
     """Make a new study file from a world or from a problem; `request` is that of `POST /api/studies`."""
     if (request.get("world") is None) == (request.get("problem") is None):
-        raise InputError("a study must be made of one thing, a world or a problem, got both or none. Leave one out.")
+        got, fix = ("none", "Send one") if request.get("world") is None else ("both", "Leave one out")
+        raise InputError(f"a study must be made of one thing, a world or a problem, got {got}. {fix}.")
+    if request.get("length") is not None and request.get("answers") != "trajectory":
+        raise InputError(
+            'length must be left out where answers are single actions. Say "answers": "trajectory", or leave it out.'
+        )
     sent = request.get("problem")
     if sent is not None:
         size = len(sent["text"]) + sum(map(len, sent["tables"].values()))

@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from journeyman.apprentice.epsilon import checked_epsilon
+
 
 def _plain(text: str) -> str:
     """Refuse text that no file can hold."""
@@ -22,6 +24,12 @@ def _named(text: str) -> str:
     if not name or not name.isprintable():
         raise ValueError("must be a name that can be printed")
     return name
+
+
+def _epsilon(text: str) -> str:
+    """Refuse what is no epsilon; how it should look is said by `faults`."""
+    checked_epsilon(text)  # its errors are also ValueErrors
+    return text
 
 
 Text = Annotated[str, AfterValidator(_plain)]
@@ -63,9 +71,10 @@ class NewStudy(Given):
     name: Annotated[str, Field(pattern=STUDY_NAME)]
     world: NewWorld | None = None
     problem: NewProblem | None = None
-    epsilon: Annotated[float, Field(strict=True, gt=0, le=1e9)] | Annotated[str, Field(pattern=r"^[0-9.]{1,8}%?$")] = (
-        0.1
-    )
+    epsilon: (
+        Annotated[float, Field(strict=True, gt=0, le=1e9)]
+        | Annotated[str, Field(pattern=r"^[0-9.]{1,8}%?$"), AfterValidator(_epsilon)]
+    ) = 0.1
     delta: Annotated[float, Field(strict=True, gt=0, lt=1)] = 0.1
     answers: Literal["state", "trajectory"] = "state"
     length: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None

@@ -41,7 +41,11 @@ CODES = {
     400: "bad_input", 401: "no_token", 403: "forbidden", 404: "not_found", 405: "not_allowed", 408: "too_slow",
     409: "conflict", 413: "too_large", 422: "invalid", 429: "too_many", 500: "internal", 503: "unavailable",
 }  # fmt: skip
-NO_TOKEN = "Open the address that `journeyman studio` printed: it has the token that is needed here."
+NO_TOKEN = (
+    "Open the address that `journeyman studio` printed: it has the token that is needed here. Programs send it as "
+    "Authorization: Bearer TOKEN."
+)
+OTHER_PAGE = "Requests must come from the page of the studio itself, or from a program that sends no Origin."
 
 
 def error_record(status: int, message: str, field: str | None = None) -> dict[str, Any]:
@@ -125,10 +129,10 @@ class Guard:
             return 403, "This name is not served here. Open the address that `journeyman studio` printed."
         origin = headers.get("origin")
         if origin is not None and origin.lower() not in (f"http://{host}".lower(), f"https://{host}".lower()):
-            return 403, "Requests must come from the page of the studio itself."
+            return 403, OTHER_PAGE
         is_navigation = scope["method"] == "GET" and scope["path"] == "/"
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_navigation:
-            return 403, "Requests must come from the page of the studio itself."
+            return 403, OTHER_PAGE
         client = (scope.get("client") or ("?",))[0]
         if not self._is_known(headers, query if is_navigation else {}):
             if self.is_limited and (seconds := self.wrong.wait_for(client)):

@@ -18,6 +18,8 @@ let bubble = null;
 let shownFor = null;
 let timer = null;
 let isTabbing = false;
+let isMissed = false; // the page changed below a mouse that rests: nobody asked for an explanation
+let mouse = "";
 let count = 0;
 
 /** Return text with an explanation, as a small button. */
@@ -70,9 +72,12 @@ function forget() {
 export function startExplaining() {
   bubble = h("div", { class: "bubble", role: "tooltip", hidden: true });
   document.body.append(bubble, shelf);
-  document.addEventListener("pointerover", (event) => event.pointerType !== "touch" && hovered(event.target));
+  document.addEventListener("pointerover", entered);
   document.addEventListener("pointerdown", () => (isTabbing = false));
-  document.addEventListener("pointermove", (event) => (isTabbing &&= !event.movementX && !event.movementY));
+  document.addEventListener("pointermove", (event) => {
+    isTabbing &&= !event.movementX && !event.movementY;
+    if (isMissed) entered(event);
+  });
   document.addEventListener("click", (event) => tapped(event.target));
   document.addEventListener("focusin", (event) => isTabbing && focused(event.target));
   document.addEventListener("focusout", hide);
@@ -85,6 +90,16 @@ export function startExplaining() {
     childList: true,
     subtree: true,
   });
+}
+
+/** A mouse that moved onto something asks about it; something that appeared below a mouse that rests was not asked for. */
+function entered(event) {
+  if (event.pointerType === "touch") return;
+  const before = mouse;
+  mouse = `${event.clientX} ${event.clientY}`;
+  isMissed = mouse === before;
+  if (isMissed) hide();
+  else hovered(event.target);
 }
 
 const partOf = (target) => target.closest?.("[data-explain]") ?? null;

@@ -153,10 +153,7 @@ export class Ask {
       this.title,
       correcting ? `${sentence(question.place)}: what would you do instead of “${correcting.answer}”?` : question.text,
     );
-    say(
-      this.again,
-      question.is_again && question.previous ? `Asked again: before, it was “${question.previous}”.` : "",
-    );
+    say(this.again, correcting ? "" : againWords(question));
     say(this.why.lastChild, question.why ?? "");
     this.stage.show({
       state: question.here,
@@ -198,8 +195,19 @@ export class Ask {
   }
 }
 
-const correctingWords = ({ number }) =>
-  number ? `Correcting answer ${number}` : "Correcting an answer that was taken back";
+function correctingWords({ number, correcting }) {
+  const whose = correcting.annotator ? `, by ${correcting.annotator}` : "";
+  return number ? `Correcting answer ${number}${whose}` : `Correcting an answer that was taken back${whose}`;
+}
+
+/** Return why a place that was answered is there again, in short; the long words are in "Why this question?". */
+function againWords({ is_again: isAgain, previous, num_before: count, kind, steps = [] }) {
+  if (isAgain && previous) return `Asked again: before, it was “${previous}”.`;
+  if (!count || steps.length) return "";
+  const times = { 1: "once", 2: "twice" }[count] ?? `${count} times`;
+  const what = kind === "trajectory" ? "A run from here" : "This place";
+  return `${what} was answered ${times} before. That is no mistake: one more answer tells more. Do as you would now.`;
+}
 
 function countWords({ kind, steps = [], length, is_over: isOver, number, num_answers: count }) {
   const question = `Question ${number ?? count + 1}`;

@@ -158,7 +158,9 @@ export class Session {
     if (this.phase !== "asking") return;
     if (this.doubted !== this.question.id) {
       this.doubted = this.question.id;
-      this.tell("Nobody would be asked about this place again, and that cannot be undone. Press X once more to say so.");
+      this.tell(
+        "Nobody would be asked about this place again, and that cannot be undone. Say it once more to be sure.",
+      );
       return;
     }
     await this.exchange("cannot", { question: this.question.id }, (reply) => {

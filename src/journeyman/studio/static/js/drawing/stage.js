@@ -45,10 +45,7 @@ class Stage {
     if (!this.board || !isInside(this.world, this.board.part, this.place)) this.build(label);
     this.board.svg.setAttribute("aria-label", label);
     for (const [place, shape] of this.board.shapes) {
-      shape.classList.toggle(
-        "reachable",
-        Boolean(this.optionAt(place)),
-      );
+      shape.classList.toggle("reachable", Boolean(this.optionAt(place)));
       shape.classList.toggle("here", place === this.place);
     }
     for (const [place, name] of this.names) {

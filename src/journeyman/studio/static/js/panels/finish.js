@@ -3,7 +3,7 @@
 import { download } from "../api.js";
 import { h, refill, say } from "../dom.js";
 import { explain, explainAgain, explained } from "../explain.js";
-import { percent } from "../words.js";
+import { counted, percent } from "../words.js";
 
 const DOWNLOADS = [
   ["report.html", "Report", "All that was learned, on one page."],
@@ -41,10 +41,26 @@ async function fetchFile(event) {
 
 const KEPT = 60000; // milliseconds for which a browser may take to store a file
 
+/** Return why the certificate has another chance than the panel of progress: it looked longer, or at fewer answers. */
+function differenceWords({ is_current: isCurrent, after: count }, belief) {
+  const about = isCurrent ? "" : ` It is about the first ${counted(count, "answer")}; newer ones are being looked at.`;
+  if (!belief?.is_ready || belief.sure === null) return about.trim();
+  const now = percent(1 - belief.sure);
+  return `Computed afresh, from more samples than the quick estimate of ${now} that “How far it is” shows.${about}`;
+}
+
+/** Return a share with as many digits as it takes to tell it from another one. */
+function apart(share, other) {
+  if (share === other || percent(share) !== percent(other)) return percent(share);
+  const digits = [1, 2, 3].find((count) => (100 * share).toFixed(count) !== (100 * other).toFixed(count)) ?? 3;
+  return `${(100 * share).toFixed(digits)} %`;
+}
+
 export function finishPanel(store, api, goOnFn) {
   const title = h("h2", { tabindex: "-1", id: "finish" });
   const claim = h("p", { class: "lead" });
   const bound = explained("", "", "number");
+  const differs = h("p", { class: "hint" });
   const sentences = h("ul");
   const rests = h("details", {}, h("summary", {}, "What this rests on"), sentences);
   const assumptions = h("ul");
@@ -67,6 +83,7 @@ export function finishPanel(store, api, goOnFn) {
     title,
     claim,
     h("p", {}, bound),
+    differs,
     h("h3", {}, "It assumes that"),
     assumptions,
     rests,
@@ -74,19 +91,21 @@ export function finishPanel(store, api, goOnFn) {
     links,
     h("p", {}, h("button", { type: "button", onclick: goOnFn }, "Go on answering")),
   );
-  store.on(["certificate"], ({ certificate }) => {
+  store.on(["certificate", "belief"], ({ certificate, belief }) => {
     if (!certificate?.is_enough) return;
     const { headline, claim: words, upper_bound: upper, p_hat: estimate, delta } = certificate;
-    say(title, headline.replace("HOLDS", "holds"));
+    say(title, headline.replace("HOLDS", "holds").replace("ON THE GRID ALONE", "on the grid alone"));
     say(claim, words ?? "");
     explain(claim, store.get("study").explain.goal);
     explainAgain(
       bound,
-      `Chance of too much regret: ${percent(estimate)}, bounded by ${percent(upper)} (wanted: ${percent(delta)})`,
+      `Chance of too much regret: ${percent(estimate)}, at most ${apart(upper, delta)} (wanted: ${percent(delta)})`,
       "The estimate from all samples of the reward that agree with the answers, and an upper bound that allows for " +
         "their number. The certificate holds because the bound, not only the estimate, is small enough.",
     );
-    bound.hidden = upper === null || upper === undefined;
+    bound.hidden = differs.hidden = upper === null || upper === undefined;
+    explain(differs, store.get("study").explain.goal);
+    say(differs, differenceWords(certificate, belief));
     refill(
       assumptions,
       (certificate.assumptions ?? []).map((text) => explain(h("li", {}, text), ASSUMED)),

@@ -8,6 +8,9 @@ import { counted } from "../words.js";
 const PAGE = 12;
 const STATUS = { taken_back: "taken back", skipped: "skipped", cannot: "cannot be answered", waiting: "open" };
 
+/** What happened to an answer after it was given; not what stands in its place anyway. */
+const changedWords = ({ changed }, what) => (changed === what ? "" : changed);
+
 export function historyPanel(store, session) {
   const list = h("ol", { class: "history", "aria-label": "Answers, newest first" });
   const more = h(
@@ -26,6 +29,7 @@ export function historyPanel(store, session) {
     more,
   );
   let [items, limit, isLoading, isStale] = [[], PAGE, false, false];
+  let armed = null; // the answer of somebody else that is taken back if that is said once more
 
   async function load(count = limit) {
     limit = count;
@@ -85,19 +89,29 @@ export function historyPanel(store, session) {
       h(
         "span",
         { class: "who hint" },
-        [counts || !item.answer ? null : STATUS[item.status], item.comment && `“${item.comment}”`]
-          .filter(Boolean)
-          .join(" · "),
+        [changedWords(item, what), item.comment && `“${item.comment}”`].filter(Boolean).join(" · "),
       ),
       h(
         "span",
         { class: "acts" },
         item.can_correct &&
           act(item, "correct", item.kind === "trajectory" ? "Walk again" : "Correct", () => session.correct(item)),
-        item.can_undo && act(item, "undo", "Undo", () => session.undoAnswer(item.id)),
+        item.can_undo && act(item, "undo", armed === item.id ? "Undo it?" : "Undo", () => undo(item)),
       ),
     );
     return explain(shown, meaning);
+  }
+
+  /** Take an answer back; that of somebody else only if it is said twice. */
+  function undo(item) {
+    const isOwn = item.annotator === session.api.annotator;
+    if (isOwn || armed === item.id) {
+      armed = null;
+      return session.undoAnswer(item.id);
+    }
+    armed = item.id;
+    session.tell(`This is the answer of ${item.annotator ?? "somebody else"}. Press “Undo it?” to take it back.`);
+    draw();
   }
 
   function act(item, name, label, doFn) {

@@ -10,7 +10,14 @@ export function modelPanel(store) {
   const verdict = explained("", "", "verdict-word");
   const sentences = h("ul", { class: "sentences" });
   const expert = h("ul", { class: "sentences" });
-  const warnings = h("ul", { class: "warnings", "aria-label": "Warnings" });
+  const details = h("ul", { class: "sentences" });
+  const warnings = h(
+    "div",
+    { class: "warning", role: "group", "aria-label": "Warnings" },
+    "The numbers on this page are rougher than usual. That is no fault of your answers, which are all kept; more " +
+      "answers or time may help.",
+    h("details", {}, h("summary", {}, "For whoever set this study up"), details),
+  );
   const element = h(
     "section",
     { class: "card model", "aria-labelledby": "model-title" },
@@ -44,8 +51,8 @@ export function modelPanel(store) {
     const texts = belief.warnings ?? [];
     if (String(texts) !== warnings.dataset.shown)
       refill(
-        warnings,
-        texts.map((text) => explain(h("li", { class: "warning" }, text), meaning.warnings)),
+        details,
+        texts.map((text) => explain(h("li", {}, text), meaning.warnings)),
       );
     warnings.dataset.shown = String(texts);
     warnings.hidden = texts.length === 0;

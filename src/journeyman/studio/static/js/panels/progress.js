@@ -5,6 +5,25 @@ import { explain, explainAgain, explained } from "../explain.js";
 import { counted, percent, plain } from "../words.js";
 import { drawChart } from "./chart.js";
 
+/** Return what the certificate says, where the numbers alone would let one expect something else. */
+function verdictWords(
+  { status, headline, reasons, p_hat: chance, upper_bound: upper, after, is_enough: isEnough },
+  belief,
+) {
+  const isLikely = belief.sure !== null && belief.sure >= belief.wanted;
+  if (isEnough) return "";
+  if (["unknown", "not_yet"].includes(status))
+    return isLikely ? "Sure enough for a closer look, which comes next." : "";
+  const sentence = headline.replace("HOLDS", "holds").replace("NOT", "not").replace("THE MODEL IS", "the model is");
+  const about = `After ${counted(after, "answer")}, from a closer look: ${sentence}`;
+  const found =
+    upper === null
+      ? ""
+      : ` The chance is about ${percent(chance)} and may be up to ${percent(upper)}; wanted ${percent(belief.delta)}.`;
+  const why = status === "refused" ? ` ${reasons.join(" ")}` : found;
+  return status === "doubtful" ? about : `${about}${why} More answers help.`;
+}
+
 export function progressPanel(store) {
   const bar = h(
     "div",
@@ -26,6 +45,7 @@ export function progressPanel(store) {
   const [answers, loss] = [explained("", "", "number"), explained("", "", "number")];
   const numbers = h("p", { class: "numbers-line" }, answers, loss, h("span", { "aria-live": "polite" }, looked));
   const worker = h("p", { class: "worker hint" });
+  const verdict = h("p", { class: "verdict" });
   const element = h(
     "section",
     { class: "card progress", "aria-labelledby": "progress-title" },
@@ -35,6 +55,7 @@ export function progressPanel(store) {
     h("p", { class: "hint" }, caption),
     chart,
     numbers,
+    verdict,
     worker,
   );
 
@@ -83,6 +104,11 @@ export function progressPanel(store) {
     explainAgain(loss, `expected loss ${plain(belief.expected_regret)}`, meaning.regret);
     loss.hidden = belief.expected_regret === null;
     look(null);
+  });
+  store.on(["certificate", "belief"], ({ certificate, belief }) => {
+    say(verdict, belief?.is_ready && certificate ? verdictWords(certificate, belief) : "");
+    explain(verdict, belief?.explain?.certificate ?? "");
+    verdict.hidden = verdict.textContent === "";
   });
   store.on(["worker", "belief", "numAnswers"], ({ worker: state, belief, numAnswers }) => {
     const behind = belief?.is_ready ? Math.max(0, numAnswers - belief.based_on) : 0;
