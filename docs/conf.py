@@ -68,9 +68,7 @@ chapters = {
     "performance": ["scale"],
     "contributing": ["release"],
     "trust": [
-        "trust/faults",
-        "trust/fuzz",
-        "trust/numerics",
+        "trust/*",
         "calibration/README",
         "calibration/experts/README",
     ],

@@ -1,4 +1,4 @@
-"""What hangs below a page, from `chapters` in conf.py: page -> pages below it.
+"""What hangs below a page, from `chapters` in conf.py: page -> pages below it, or patterns of their names.
 
 The pages themselves stay plain Markdown, which a directive at their end would not be.
 """
@@ -10,7 +10,7 @@ def add_toctree(app: Sphinx, page: str, source: list[str]) -> None:
     """Append a hidden table of contents to a page that has chapters."""
     if below := app.config.chapters.get(page):
         entries = "\n".join(f"/{name}" for name in below)
-        source[0] += f"\n\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
+        source[0] += f"\n\n```{{toctree}}\n:hidden:\n:glob:\n\n{entries}\n```\n"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
