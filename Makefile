@@ -72,7 +72,8 @@ soak: .venv/installed  ## The studio for 30 minutes with 50 annotators and attac
 
 audit: .venv/installed  ## Known vulnerabilities of what is installed (needs the network), and docs/trust/dependencies.md.
 	@$(PIP) install --quiet --group audit
-	$(BIN)/pip-audit --local --skip-editable
+	@$(PIP) freeze --exclude-editable > .venv/audited.txt
+	$(BIN)/pip-audit --strict --no-deps --disable-pip -r .venv/audited.txt  # strict: what could not be looked up is no pass
 	$(BIN)/python docs/trust/dependencies.py
 
 calibration: .venv/installed  ## Continue the calibration programme (hours), and make its table.
