@@ -42,6 +42,7 @@ sweep status tiny.toml
 study new my.study --problem problem.toml {QUICK}
 study ask my.study --threads 1
 study tell my.study 0 stay
+study attach my.study house:right path:right --final pond
 study status my.study --threads 1
 study report my.study --threads 1
 study export my.study a.csv
