@@ -10,10 +10,12 @@ from collections import Counter
 from contextlib import closing
 
 import numpy as np
+import pytest
 from faults.forking import environment, forker_of, is_alive, until
 from faults.matrix import attack
 from study.tiny import SETTINGS, tiny_problem
 
+from journeyman.cli.app import kept_interrupts
 from journeyman.errors import StudyError
 from journeyman.learner import ActiveLearner
 from journeyman.study import Study
@@ -146,3 +148,16 @@ def test_a_command_that_is_interrupted_while_it_is_loaded(tmp_path, times):
             except StudyError as error:
                 assert "Delete it, then make the study again" in str(error)
             file.unlink()
+
+
+def test_an_interrupt_while_an_object_is_finalised_is_not_lost():
+    """Python prints such an exception and goes on; the command has to end all the same."""
+
+    class Finalised:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt), kept_interrupts():
+        found = Finalised()
+        del found
+        time.sleep(5.0)
