@@ -45,7 +45,9 @@ os.environ["TUTORIAL_DATA"] = str(Path(__file__).parents[1] / "examples" / "laby
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = (
+    600  # seconds for a cell: none needs nearly as long, except on a machine that is busy with other things
+)
 nb_merge_streams = True
 chapters = {
     "how-it-works/index": [
