@@ -217,14 +217,8 @@ def _(learner: ActiveLearner) -> Markup:
     ]
     if history and history[-1].failure_chance is not None and history[-1].expected_regret is not None:
         last = history[-1]
-        rows.insert(
-            1,
-            (
-                "regret",
-                f"{last.expected_regret:.3g} on average, too much with a chance of about "
-                f"{percent(last.failure_chance)}; a certificate says how sure that is",
-            ),
-        )
+        words = f"{last.expected_regret:.3g} on average; too much with an estimated chance of {last.failure_chance:.2g}"
+        rows.insert(1, ("regret", words))
     if certificate is None:
         said = paragraph("No certificate of what is known now has been computed. Call certificate().")
         verdict = element("div", said, class_="verdict")
