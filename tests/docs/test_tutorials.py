@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "tutorials"
 TUTORIALS = sorted(path for path in FOLDER.iterdir() if path.suffix in (".md", ".ipynb") and path.name != "index.md")
 QUICK = {"active-loop", "reading-a-certificate"}
-CELL = re.compile(r"^```\{code-cell\} ipython3\n(?::tags: .*\n\n?)?(.*?)^```$", re.MULTILINE | re.DOTALL)
+KINDS = ("markdown", "code")
+CELL = re.compile(r"^```\{code-cell\} ipython3\n(?::tags: [^\n]*\n\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def text_and_cells(path):
@@ -29,9 +30,6 @@ def text_and_cells(path):
     cells = json.loads(path.read_text("utf-8"))["cells"]
     sources = {kind: ["".join(cell["source"]) for cell in cells if cell["cell_type"] == kind] for kind in KINDS}
     return "\n\n".join(sources["markdown"]), sources["code"]
-
-
-KINDS = ("markdown", "code")
 
 
 def run_cell(code, names):
