@@ -31,18 +31,15 @@ def posterior_after(name, num_demonstrations):
 
 
 def maps():
-    """Draw the maps of Reward-EIG and some variants on the 10x10 world after 20 answers, all on one scale."""
+    """Draw the maps of Reward-EIG and some variants on the 10x10 world after 20 answers."""
     posterior = posterior_after("random-10x10", 20)
     mdp = posterior.problem.mdp
     found = {"reward_eig": score(posterior, "reward_eig").values}
     for label in list(VARIANTS)[::2]:
         found[f"pac_eig {label}"] = score(posterior, "pac_eig", **VARIANTS[label]).values
     figure = new_figure(10.5, 9.6, layout="compressed")
-    largest = max(float(values[np.isfinite(values)].max()) for values in found.values())
     for ax, (label, values) in zip(figure.subplots(2, 2).flat, found.items(), strict=True):
         state_map(ax, mdp, np.where(np.isfinite(values), values, np.nan), label="nats", is_diverging=False)
-        for image in ax.images:
-            image.set_clim(0.0, largest)
         for text in ax.texts:
             text.set_visible(False)
         row, column = mdp.grid.places[int(np.argmax(values))]

@@ -69,13 +69,13 @@ def posteriors() -> Figure:
     axes = figure.subplots(2, 3)
     size = float(np.abs(truth).max())
     shape = (SIDE, SIDE)
-    drawn(axes[0, 0], truth.reshape(shape), "true reward, and the answers", -size, size, "RdBu_r")
+    drawn(axes[0, 0], truth.reshape(shape), "true reward, and the answers", -size, size, "RdBu")
     for column, (name, problem) in enumerate(problems.items(), start=1):
         posterior = infer(problem, answers, seed=0, num_threads=1)
         mean, std = posterior.mean_reward(), posterior.reward_std()
         fit = float(np.corrcoef(mean, truth)[0, 1])
         title = f"{name}: mean\ncorrelation with the truth {fit:.2f}"
-        means = drawn(axes[0, column], mean.reshape(shape), title, -size, size, "RdBu_r")
+        means = drawn(axes[0, column], mean.reshape(shape), title, -size, size, "RdBu")
         stds = drawn(axes[1, column], std.reshape(shape), f"{name}: sd", 0.0, 1.0, "viridis")
     for panel in (*axes[0], *axes[1, 1:]):
         for item in answers:

@@ -110,7 +110,7 @@ def draw_sweep(path: Path) -> None:
             os.chdir(folder)
             command("sweep", "init")
             command("sweep", "run", "sweep.toml")
-            command("sweep", "plot", "sweep.toml", "--folder", "figures")
+            command("sweep", "plot", "sweep.toml", "--to", "figures")
         finally:
             os.chdir(back)
         (found,) = folder.glob("figures/*_results.png")
@@ -177,7 +177,7 @@ OWN = (
     ),
     Entry(
         "docs/images/pac-eig-variants.png",
-        "**Four readings of PAC-EIG.** Scores in nats on the 10x10 world after 20 random annotations, on one scale; "
+        "**Four readings of PAC-EIG.** Scores in nats on the 10x10 world after 20 random annotations; "
         "hatched cells are terminal, rings are the initial states, the star is the state that is asked next. What to "
         "see: the printed formula and Reward-EIG are the same map; only occupancy and edges together (bottom right) "
         "leave out what the apprentice never meets.",
@@ -189,7 +189,7 @@ OWN = (
         "docs/images/kernel-priors.png",
         "**A kernel prior.** 15 answers (arrows) on a 12x12 grid whose reward is smooth. What to see: with a kernel "
         "prior the mean (middle) resembles the truth (left), and neighbours of answers are known better (dark); "
-        "independent rewards (right) know only the asked cells, and little about these.",
+        "independent rewards (right) hardly move from the prior.",
         "`docs/gallery/kernels.py`",
         saved("kernels", "posteriors"),
         True,
