@@ -3,7 +3,6 @@
 Pages are plain Markdown that also reads well in a checkout, so what hangs below which page is said here (`chapters`).
 """
 
-import os
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -24,6 +23,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_design",
+    "cells",
     "chapters",
     "listings",
     "mathml",
@@ -38,10 +38,6 @@ suppress_warnings = ["ref.python"]  # names of arrays such as q, which several c
 # Pages
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
-# What cells of tutorials find: commands of this environment, lines that fit a page, and the data of the example.
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-os.environ["COLUMNS"] = "88"
-os.environ["TUTORIAL_DATA"] = str(Path(__file__).parents[1] / "examples" / "labyrinth")
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True

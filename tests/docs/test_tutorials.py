@@ -38,7 +38,7 @@ def run_cell(code, names):
     if first.startswith("%%writefile "):
         Path(first.split()[1]).write_text(rest, "utf-8")
     elif first.strip() == "%%bash":
-        done = subprocess.run(["bash", "-c", rest], capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(["bash", "-e", "-c", rest], capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, (rest, done.stdout, done.stderr)
     else:
         assert not first.startswith("%%"), f"a cell that no test can run: {first}"
