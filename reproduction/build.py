@@ -13,7 +13,9 @@ from journeyman.errors import InputError
 from reproduction.pages.advice import all_choices
 from reproduction.pages.advice_page import advice_page
 from reproduction.pages.belief_check import belief_section
+from reproduction.pages.certificate_check import certificate_section
 from reproduction.pages.claim import Claim
+from reproduction.pages.claims_appendix import Finer, entropy_claim, finer_claim, finer_scores
 from reproduction.pages.claims_calibration import calibration_claim
 from reproduction.pages.claims_cost import cost_claim
 from reproduction.pages.claims_forms import forms_claim
@@ -67,12 +69,14 @@ def build(tables: Path, out: Path, *, num_starts: int = NUM_SEEDS, has_figures: 
     has_figures
         Whether to draw anew; without it, figures stay as they are.
     """
-    sources = load_sources(tables, DOCS / "calibration" / "table.json", HERE / "replay.parquet")
+    answers = HERE.parent / "bench" / "answers.jsonl"
+    sources = load_sources(tables, DOCS / "calibration" / "table.json", HERE / "replay.parquet", answers)
     starts = beliefs(num_starts)
-    claims = all_claims(sources, starts)
+    claims = all_claims(sources, starts, finer_scores())
     sections = {
         "The inference": inference_section(sources),
         "Belief and truth": belief_section(sources),
+        "Certificates": certificate_section(sources),
         "What is to blame": replay_section(sources),
     }
     named = named_numbers(sources, claims)
@@ -98,8 +102,8 @@ def build(tables: Path, out: Path, *, num_starts: int = NUM_SEEDS, has_figures: 
     return written
 
 
-def all_claims(sources: Sources, starts: Starts) -> list[Claim]:
-    """Return the twelve claims."""
+def all_claims(sources: Sources, starts: Starts, finer: Sequence[Finer]) -> list[Claim]:
+    """Return the claims."""
     return [
         jail_claim(sources),
         two_starts_claim(sources),
@@ -113,6 +117,8 @@ def all_claims(sources: Sources, starts: Starts) -> list[Claim]:
         failure_modes_claim(),
         start_claim(starts.before, starts.after),
         bounds_claim(sources),
+        entropy_claim(sources),
+        finer_claim(finer),
     ]
 
 

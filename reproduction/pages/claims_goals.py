@@ -5,7 +5,7 @@ from pandas import DataFrame, Series
 
 from journeyman.experiment.statistics.paired import student_interval
 from journeyman.experiment.statistics.queries import query_counts
-from reproduction.pages.claim import Claim, Outcome, Part, no_data
+from reproduction.pages.claim import Claim, Outcome, Part, Printed, no_data
 from reproduction.pages.comparing import (
     BELIEVED,
     ENTROPY,
@@ -18,6 +18,7 @@ from reproduction.pages.comparing import (
     difference_table,
     differences,
 )
+from reproduction.pages.forms import PRINTED, PRINTED_NU, PRINTED_WORDS, RUN_WORDS, extent_words, form_table
 from reproduction.pages.numbers import NumberTable, interval_cell, short, with_interval
 from reproduction.pages.sources import NUM_STEPS, TITLES, Sources, num_instances
 from reproduction.pages.steps import at_step, change, mean_row
@@ -34,13 +35,7 @@ def objectives_claim(sources: Sources) -> Claim:
         "equally well by both measures. With two initial states (10x10) the two objectives come apart."
     )
     uniform, two = (sources.complete(name, PAPER_METHODS) for name in ("random-8x8", "random-10x10"))
-    parts = [
-        alike(f"8x8: {method} and Reward-EIG perform alike in {measure.words}", uniform, measure, method, "Reward-EIG")
-        for method in ("PAC-EIG", "nuPAC-EIG")
-        for measure in (ENTROPY, REGRET)
-    ]
-    for measure, best, other in ((REGRET, "nuPAC-EIG", "Reward-EIG"), (ENTROPY, "Reward-EIG", "nuPAC-EIG")):
-        parts.append(better_than(f"10x10: {best} is ahead of {other} in {measure.words}", two, measure, best, [other]))
+    parts = _objective_parts(uniform, two, "PAC-EIG", "nuPAC-EIG")
     tables: list[NumberTable] = []
     quantities: dict[str, float] = {}
     for name, table in (("random-8x8", uniform), ("random-10x10", two)):
@@ -54,9 +49,42 @@ def objectives_claim(sources: Sources) -> Claim:
             )
         ]
         tables.append(difference_table(f"claim-05-{name}", f"{TITLES[name]}: against Reward-EIG", found))
+        tables.append(form_table(f"claim-05-forms-{name}", sources, name))
         quantities |= difference_quantities(f"goals_{name}", found)
     seeds = {"random-8x8": num_instances(uniform), "random-10x10": num_instances(two)}
-    return Claim(5, "Reward and regret", paper, tuple(parts), tuple(tables), seeds=seeds, quantities=quantities)
+    return Claim(
+        5,
+        "Reward and regret",
+        paper,
+        parts,
+        tuple(tables),
+        seeds=seeds,
+        quantities=quantities,
+        form=RUN_WORDS,
+        printed=_printed_objectives(sources),
+    )
+
+
+def _objective_parts(uniform: DataFrame | None, two: DataFrame | None, plain: str, weighted: str) -> tuple[Part, ...]:
+    parts = [
+        alike(f"8x8: {method} and Reward-EIG perform alike in {measure.words}", uniform, measure, method, "Reward-EIG")
+        for method in (plain, weighted)
+        for measure in (ENTROPY, REGRET)
+    ]
+    for measure, best, other in ((REGRET, weighted, "Reward-EIG"), (ENTROPY, "Reward-EIG", weighted)):
+        parts.append(better_than(f"10x10: {best} is ahead of {other} in {measure.words}", two, measure, best, [other]))
+    return tuple(parts)
+
+
+def _printed_objectives(sources: Sources) -> Printed | None:
+    """Return the same parts for the forms that the paper prints, on as many instances as there are."""
+    methods = [*PAPER_METHODS, PRINTED, PRINTED_NU]
+    uniform, two = (sources.most_complete(name, methods) for name in ("random-8x8", "random-10x10"))
+    if uniform is None and two is None:
+        return None
+    parts = _objective_parts(uniform, two, PRINTED, PRINTED_NU)
+    extent = ", ".join(extent_words(sources, name) for name in ("random-8x8", "random-10x10"))
+    return Printed(PRINTED_WORDS, parts, extent)
 
 
 def stalling_claim(sources: Sources) -> Claim:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from pandas import DataFrame
 
 from reproduction.pages.belief_check import belief_quantities, belief_section
-from reproduction.pages.claim import HISTORY, RULE, Claim, parts_table
+from reproduction.pages.claim import HISTORY, RULE, Claim, Part, parts_table, verdict_of
 from reproduction.pages.comparing import RULES
 from reproduction.pages.numbers import NumberTable, markdown_table
 from reproduction.pages.reasons import reason
@@ -22,7 +22,8 @@ on this page is in a file in [numbers/](numbers), which the tables name; those i
 
 "PAC Apprenticeship Learning with Bayesian Active IRL" makes these claims about its experiments and examples. Each was
 tested anew with its settings, where it gives them: {NUM_SEEDS} instances, {NUM_STEPS} answers; with our `smc` in place
-of its sampler (compared [below](#the-inference)).
+of its sampler (compared [below](#the-inference)). Certificates in these runs follow the rule of release 0.1.0; [what
+the present rule makes of it](#certificates).
 
 {RULE} {HISTORY}
 
@@ -67,7 +68,7 @@ def _summary(claims: Sequence[Claim]) -> str:
         [
             str(claim.number),
             f"[{claim.title}](#{anchor(claim)})",
-            f"**{claim.verdict}**",
+            claim.verdict_words,
             _count(claim),
             claim.seeds_words,
         ]
@@ -96,9 +97,10 @@ def _section(claim: Claim, quantities: Mapping[str, float]) -> str:
     seeds = "" if not claim.seeds else f" ({claim.seeds_words} seeds)"
     parts = [
         f"## {heading(claim)}",
-        f"**Verdict: {claim.verdict}**{seeds}.",
+        f"Verdict: {claim.verdict_words}{seeds}." + (f" {claim.caveat}" if claim.caveat else ""),
         f"*The paper:* {claim.paper}",
-        parts_table(claim),
+        parts_table(claim.parts),
+        _printed(claim),
         _reason(claim, quantities),
         *(table.markdown() for table in claim.tables),
         *claim.notes,
@@ -106,9 +108,16 @@ def _section(claim: Claim, quantities: Mapping[str, float]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def _printed(claim: Claim) -> str:
+    if claim.printed is None:
+        return ""
+    form, parts, extent = claim.printed
+    return f"The same with {form}, averages over as many answers as there are ({extent}):\n\n{parts_table(parts)}"
+
+
 def _reason(claim: Claim, quantities: Mapping[str, float]) -> str:
     found = reason(claim.number, quantities)
-    if claim.verdict == "open" or (claim.verdict == "reproduced" and found is None):
+    if claim.verdict == "open" or (claim.verdict in ("reproduced", "consistent") and found is None):
         return ""
     return f"*Why:* {found or 'not known yet.'}"
 
@@ -116,11 +125,19 @@ def _reason(claim: Claim, quantities: Mapping[str, float]) -> str:
 def verdict_table(claims: Sequence[Claim]) -> NumberTable:
     """Return all parts of all claims, for the file."""
     rows = [
-        {"claim": claim.number, "title": claim.title, "verdict": claim.verdict, **part._asdict()}
+        {"claim": claim.number, "title": claim.title, "form": form, "verdict": verdict, **part._asdict()}
         for claim in claims
-        for part in claim.parts
+        for form, verdict, parts in _judged(claim)
+        for part in parts
     ]
     return NumberTable("verdicts", "All parts of all claims", DataFrame(rows), {})
+
+
+def _judged(claim: Claim) -> list[tuple[str, str, tuple[Part, ...]]]:
+    found = [(claim.form, claim.verdict, claim.parts)]
+    if claim.printed is not None:
+        found.append((claim.printed.form, verdict_of(claim.printed.parts), claim.printed.parts))
+    return found
 
 
 def named_numbers(sources: Sources, claims: Sequence[Claim]) -> dict[str, Named]:

@@ -124,7 +124,17 @@ def start_claim(before: StartSummary, after: Sequence[StartSummary]) -> Claim:
         "start_rivals": before.num_rivals,
     }
     return Claim(
-        11, "Figure 1: the most informative start", paper, parts, (table,), (note,), {"jail": len(after)}, quantities
+        11,
+        "Figure 1: the most informative start",
+        paper,
+        parts,
+        (table,),
+        (note,),
+        {"jail": len(after)},
+        quantities,
+        caveat="The layout is ours, made to look like the description of a picture that we do not have: that the "
+        "same corner comes out shows that the claim can be true, not that it was.",
+        is_circular=True,
     )
 
 

@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 from pandas import DataFrame
+from scipy import stats
 
 from journeyman.experiment.statistics import paired_differences
+from journeyman.types import FloatArray
 from reproduction.pages.claim import Outcome, Part, no_data
 from reproduction.pages.numbers import NumberTable, interval_cell, short, with_interval
 
@@ -18,7 +20,9 @@ RULES = (
     "instances, with Student's 95 % interval. *Better*: the interval lies below 0 (all measures are the smaller the "
     "better); *worse*: above 0. The *margin* is a quarter of what Reward-EIG gains over the mean of random, action "
     "entropy and policy entropy (those that the experiment has), by the same measure on the same instances. *Alike*: "
-    "the interval lies within the margin on both sides; *apart*: wholly beyond it. *Not clearly behind*: it ends "
+    "the interval lies within the margin on both sides, which is a pair of one-sided tests at 2.5 % that the "
+    "difference is smaller than the margin; that no difference was found is never enough; *apart*: wholly beyond it. "
+    "*Not clearly behind*: it ends "
     "below the margin. *Believed regret* is the mean of the regret under the posterior, normalised in the same way: "
     "if beliefs are right it is the true regret on average, without the luck of one truth. Verdicts do not use it. "
     "Where an interval decides neither way, the part is undecided; with fewer than 6 instances there is no statement."
@@ -91,6 +95,21 @@ class Difference(NamedTuple):
     def words(self) -> str:
         """The difference with its interval."""
         return with_interval(self.difference, self.low, self.high)
+
+
+def equivalence_p(values: FloatArray, margin: float) -> float:
+    """Return the p-value of the two one-sided t tests that the mean of values `[n]` lies within +-margin.
+
+    It is the larger one of both tests: a small one shows that the mean is neither above nor below. NaN if there are
+    fewer than two values.
+    """
+    size = len(values)
+    if size < 2:
+        return float("nan")
+    error, mean = float(values.std(ddof=1)) / size**0.5, float(values.mean())
+    if error == 0.0:
+        return 0.0 if abs(mean) < margin else 1.0
+    return float(max(stats.t.sf((mean + margin) / error, size - 1), stats.t.cdf((mean - margin) / error, size - 1)))
 
 
 def differences(

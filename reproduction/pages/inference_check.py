@@ -1,4 +1,4 @@
-"""Warm sequential Monte Carlo beside the paper's inference: the same seeds and methods, curves compared."""
+"""Warm sequential Monte Carlo beside Markov chains of the paper's lengths: the same seeds and methods, compared."""
 
 from collections.abc import Sequence
 
@@ -9,6 +9,7 @@ from journeyman.experiment.statistics import entropy_column
 from journeyman.experiment.statistics.curves import ESTIMATES
 from journeyman.experiment.statistics.paired import student_interval
 from journeyman.wording import counted
+from reproduction.pages.comparing import equivalence_p
 from reproduction.pages.numbers import NumberTable, interval_cell
 from reproduction.pages.sources import NUM_STEPS, RESUME, TITLES, Sources
 from reproduction.pages.steps import at_step
@@ -16,6 +17,7 @@ from reproduction.paper import paper_estimates
 
 STEPS = (10, 20, 30, 50, 100, NUM_STEPS)
 SHOWN = (10, 30, 50, NUM_STEPS)
+CHANCE_MARGIN, REGRET_SHARE, LEVEL = 0.05, 0.1, 0.05  # of the test of equivalence
 COMMAND = f"{RESUME} --inference chains --seeds 2"
 
 
@@ -34,7 +36,9 @@ def inference_section(sources: Sources) -> tuple[str, tuple[NumberTable, ...]]:
         "All claims above rest on `smc`: particles that are carried on from answer to answer. The paper sampled anew "
         "after every answer, with Markov chains of 100 warm-up and 200 to 1000 further draws, every other one kept. "
         "`chains` are as long, but not its sampler: NUTS over rewards in the jail, and elsewhere, where the paper ran "
-        "NUTS in value space, HMC there with refraction and the exact Jacobian. Both are run here on the same "
+        "NUTS in value space, HMC there with refraction and the exact Jacobian. Steps adapt in warm-up from a first "
+        "size of their own: the paper's initial step of 0.1 has no counterpart here. Both are run "
+        "here on the same "
         "instances with the same expert. A pair is one method on one seed; a "
         "difference is smc minus chains, mean over pairs with Student's 95 % interval. Pairs of one seed share "
         "the instance, so the interval is somewhat too narrow. Queries differ as soon as one choice does, so single "
@@ -47,13 +51,21 @@ def inference_section(sources: Sources) -> tuple[str, tuple[NumberTable, ...]]:
 
 
 def summary(tables: Sequence[NumberTable]) -> str:
-    """Say how many of the comparisons in regret show a difference."""
+    """Say how many of the comparisons in regret show a difference, and how many show that there is none."""
     rows = concat([table.frame for table in tables], ignore_index=True)
     rows = rows[~rows["measure"].str.startswith("entropy")]
     num_apart = int(((rows["low"] > 0.0) | (rows["high"] < 0.0)).sum())
+    num_shown = int((rows["equivalence_p"] < LEVEL).sum())
+    seeds = int(rows["num_seeds"].max())
     return (
         f"In {num_apart} of {len(rows)} comparisons of true regret and P[regret > 0.1], below and in the files, the "
-        "interval excludes 0; chance alone would give about one in twenty."
+        "interval excludes 0; chance alone would give about one in twenty. That is no proof that both are alike. For "
+        "that there is a test: two one-sided t tests at 5 %, on one mean per seed, that the difference is within "
+        f"{CHANCE_MARGIN} for P[regret > 0.1], and within {REGRET_SHARE:.0%} of the mean of the chains for true "
+        f"regret. It shows equivalence in {num_shown} of {len(rows)} comparisons: {counted(seeds, 'seed')} "
+        "cannot show more, so **equivalence is not claimed**. What speaks for `smc` is [calibration]"
+        "(../calibration/README.md), and that chains on the same answers judge policies nearly alike "
+        "([replays](#what-is-to-blame), 16 seeds)."
     )
 
 
@@ -75,23 +87,30 @@ def compared_frame(smc: DataFrame, chains: DataFrame) -> DataFrame:
         for step in STEPS:
             pairs = np.array([_pair(smc, chains, column, step, *key) for key in both.itertuples(index=False)])
             pairs = pairs.reshape(-1, 2)
-            pairs = pairs[np.isfinite(pairs).all(axis=1)]
+            is_known = np.isfinite(pairs).all(axis=1)
+            pairs, seeds = pairs[is_known], both["seed"].to_numpy()[is_known]
             if not len(pairs):
                 continue
             difference = pairs[:, 0] - pairs[:, 1]
+            by_seed = np.array([difference[seeds == seed].mean() for seed in np.unique(seeds)])
+            margin = CHANCE_MARGIN if column == "failure_chance" else REGRET_SHARE * float(pairs[:, 1].mean())
+            if column == entropy:
+                margin = np.nan
             low, high = student_interval(difference)
             rows.append(
                 {
                     "measure": words,
                     "step": step,
                     "num_pairs": len(pairs),
-                    "num_seeds": int(both["seed"].nunique()),
+                    "num_seeds": len(by_seed),
                     "smc": float(pairs[:, 0].mean()),
                     "chains": float(pairs[:, 1].mean()),
                     "difference": float(difference.mean()),
                     "low": low,
                     "high": high,
                     "mean_distance": float(np.abs(difference).mean()),
+                    "margin": margin,
+                    "equivalence_p": equivalence_p(by_seed, margin),
                 }
             )
     return DataFrame(rows)
@@ -115,6 +134,8 @@ def _table(name: str, frame: DataFrame) -> NumberTable:
             "chains": "chains",
             "difference (95 %)": interval_cell("difference", "low", "high"),
             "mean distance": "mean_distance",
+            "margin": "margin",
+            "p of equivalence": "equivalence_p",
         },
         frame[frame["step"].isin(SHOWN)],
     )

@@ -31,7 +31,8 @@ def readme_page(
         'The experiments of "PAC Apprenticeship Learning with Bayesian Active IRL" at their published size: '
         f"{NUM_SEEDS} instances, {NUM_STEPS} answers, all methods on the same instances with the same simulated "
         "expert.",
-        f"- [claims.md](claims.md): twelve claims, what we measured, verdicts ({counts}), and why where it differs.\n"
+        f"- [claims.md](claims.md): {len(claims)} claims, what we measured, verdicts ({counts}), and why "
+        "where it differs.\n"
         "- [which-function.md](which-function.md): which function to use, from the paired evidence.\n"
         "- [numbers/](numbers): every number of these pages as CSV. [tables/](../../reproduction/tables): the "
         "results they come from, one row per run and step ([columns](../../src/journeyman/experiment/results.py)).\n"
@@ -56,6 +57,10 @@ def readme_page(
         "The belief on grids whose terminal cells are drawn apart from the reward (at the end of claims.md):",
         "```sh\njourneyman sweep run reproduction/independent.toml\n"
         "journeyman sweep table reproduction/independent.toml --to reproduction/tables/independent.parquet "
+        "--compact\n```",
+        "Variational inference inside active learning (claim 8):",
+        "```sh\njourneyman sweep run reproduction/variational.toml\n"
+        "journeyman sweep table reproduction/variational.toml --to reproduction/tables/variational.parquet "
         "--compact\n```",
         "What is to blame where a posterior is wrong (also at the end; it goes on with what "
         "[replay.parquet](../../reproduction/replay.parquet) lacks):",

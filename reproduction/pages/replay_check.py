@@ -4,7 +4,7 @@ from pandas import DataFrame
 
 from reproduction.pages.numbers import Cell, NumberTable, interval_cell, short, with_interval
 from reproduction.pages.sources import Sources
-from reproduction.pages.steps import mean_row
+from reproduction.pages.steps import at_most, mean_row
 
 EPSILON = 0.1
 BASELINE = "from scratch"
@@ -39,7 +39,7 @@ def variant_frame(replay: DataFrame) -> DataFrame:
 
     Differences and changes are means over seeds.
     """
-    excess = (replay["true_regret"] > EPSILON).astype(float) - replay["failure_chance"]
+    excess = (~at_most(replay["true_regret"], EPSILON)).astype(float) - replay["failure_chance"]
     plain = excess[replay["variant"] == BASELINE].set_axis(replay[replay["variant"] == BASELINE]["cell"])
     rows = []
     for (name, variant), here in replay[replay["variant"].isin(VARIANTS)].groupby(
@@ -56,8 +56,8 @@ def variant_frame(replay: DataFrame) -> DataFrame:
                 **mean_row(excess[here.index].groupby(here["seed"]).mean()),
                 **{f"change_{key}": value for key, value in changed.items() if key != "n"},
                 "believed": float(here["failure_chance"].mean()),
-                "share": float((here["true_regret"] > EPSILON).mean()),
-                "num_above": int((here["true_regret"] > EPSILON).sum()),
+                "share": float((~at_most(here["true_regret"], EPSILON)).mean()),
+                "num_above": int((~at_most(here["true_regret"], EPSILON)).sum()),
             }
         )
     return DataFrame(rows)
@@ -84,8 +84,8 @@ def conclusion(frame: DataFrame, name: str = "random-8x8") -> str:
 
 def mistake_frame(replay: DataFrame) -> DataFrame:
     """Return the runs that have a regret above epsilon which the posterior holds to be unlikely."""
-    found = replay[(replay["variant"] == BASELINE) & (replay["true_regret"] > EPSILON)]
-    found = found[found["failure_chance"] <= EPSILON]
+    found = replay[(replay["variant"] == BASELINE) & ~at_most(replay["true_regret"], EPSILON)]
+    found = found[at_most(found["failure_chance"], EPSILON)]
     others = {}
     for variant in ("put right", "left out", "asked again", "run again"):
         rows = replay[replay["variant"] == variant].set_index("cell")

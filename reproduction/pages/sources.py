@@ -15,7 +15,7 @@ from reproduction.paper import PAPER_METHODS
 
 NUM_SEEDS, NUM_STEPS = SCALES["paper"].num_seeds, SCALES["paper"].num_steps
 FEW_STEPS = 50  # some cells were run so far only: most claims are about the steps until then
-CHAINS, INDEPENDENT = "-chains", "independent"
+CHAINS, INDEPENDENT, VARIATIONAL = "-chains", "independent", "variational"
 RESUME = "journeyman reproduce all --scale paper --tables reproduction/tables --out runs/reproduction-paper"
 TITLES = {
     "jail": "jail, trajectories",
@@ -30,7 +30,8 @@ class Sources:
     """All results: tables of the experiments by name, those of Markov chains, and calibration records.
 
     `independent` has results on 8x8 grids whose terminal cells are drawn apart from the reward, `replay` those of runs
-    with one thing changed (replay.py), if they are there.
+    with one thing changed (replay.py), `variational` those of variational inference inside active learning, and
+    `answers` what both rules of certificates take (bench/answers.py), if they are there.
 
     Tables have two more columns, `normalised_regret` and, of the posterior's mean, `normalised_belief`: by the paper's
     methods, on instances that all of them have met.
@@ -41,6 +42,8 @@ class Sources:
     calibration: Sequence[Mapping[str, Any]]
     independent: DataFrame | None = None
     replay: DataFrame | None = None
+    variational: DataFrame | None = None
+    answers: Sequence[Mapping[str, Any]] = ()
 
     def complete(self, name: str, methods: Sequence[str], num_steps: int = NUM_STEPS) -> DataFrame | None:
         """Return the rows of `methods` on the instances that all of them have finished; None if there is no such one.
@@ -82,7 +85,7 @@ class Sources:
         return concat(parts, ignore_index=True)
 
 
-def load_sources(tables: Path, calibration: Path, replay: Path | None = None) -> Sources:
+def load_sources(tables: Path, calibration: Path, replay: Path | None = None, answers: Path | None = None) -> Sources:
     """Read all tables that are there; replays are no results of a sweep, so they lie elsewhere."""
     found: dict[str, DataFrame] = {}
     chains: dict[str, DataFrame] = {}
@@ -94,13 +97,16 @@ def load_sources(tables: Path, calibration: Path, replay: Path | None = None) ->
     if not found:
         raise SystemExit(f"There are no tables in {tables}. Make them: {RESUME}")
     records = json.loads(calibration.read_text("utf-8")) if calibration.exists() else []
-    apart = tables / f"{INDEPENDENT}.parquet"
+    apart, learning = (tables / f"{name}.parquet" for name in (INDEPENDENT, VARIATIONAL))
+    lines = answers.read_text("utf-8").splitlines()[1:] if answers is not None and answers.exists() else []
     return Sources(
         found,
         chains,
         records,
         to_frame(read_table(apart)) if apart.exists() else None,
         read_parquet(replay) if replay is not None and replay.exists() else None,
+        to_frame(read_table(learning)) if learning.exists() else None,
+        [json.loads(line) for line in lines],
     )
 
 

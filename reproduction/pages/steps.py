@@ -7,13 +7,18 @@ from pandas import DataFrame, Series
 
 from journeyman.experiment.statistics import median_steps, steps_to
 from journeyman.experiment.statistics.paired import student_interval
-from journeyman.experiment.statistics.steps_to import exact_share
+from journeyman.experiment.statistics.steps_to import ROUNDING, exact_share
 
 GOALS = {
     "no true regret": ("true_regret", 0.0),
     "P[regret > 0.1] <= 0.1": ("failure_chance", 0.1),
     "certificate": ("certificate_holds", None),
 }
+
+
+def at_most(values: Series, limit: float) -> Series:
+    """Return which values are at most a limit, as far as tables tell: they hold float32, in which 0.1 is above 0.1."""
+    return values <= limit * (1.0 + ROUNDING)
 
 
 def at_step(table: DataFrame, column: str, method: str, step: int) -> Series:

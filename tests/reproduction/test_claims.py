@@ -13,10 +13,14 @@ from reproduction.pages import (
     advice,
     advice_page,
     belief_check,
+    certificate_check,
     claim,
+    claims_appendix,
+    claims_calibration,
     claims_cost,
     comparing,
     figures,
+    forms,
     machine,
     numbers,
     reasons,
@@ -29,7 +33,7 @@ from reproduction.pages.claims_cost import core_hours, cost_claim
 from reproduction.pages.claims_forms import FORMS, forms_claim
 from reproduction.pages.claims_goals import effective_states, objectives_claim, stalling_claim
 from reproduction.pages.claims_jail import jail_claim, jail_state
-from reproduction.pages.claims_page import anchor, claims_page, named_numbers, quantity_table
+from reproduction.pages.claims_page import anchor, claims_page, named_numbers, quantity_table, verdict_table
 from reproduction.pages.claims_theory import bounds_claim, failure_modes_claim
 from reproduction.pages.claims_two_starts import LIMITS, two_starts_claim
 from reproduction.pages.claims_uniform import annotations_claim, trajectories_claim
@@ -90,6 +94,24 @@ def test_verdict_follows_from_the_outcomes(given, verdict):
     assert claim.Claim(1, "", "", parts).verdict == verdict
 
 
+def test_what_we_made_up_is_consistent_at_most():
+    for given, words in (([HOLDS], "consistent"), ([HOLDS, FAILS], "partly consistent"), ([NO_DATA], "open")):
+        parts = tuple(claim.Part("", "", "", outcome) for outcome in given)
+        assert claim.Claim(11, "", "", parts, is_circular=True).verdict == words
+
+
+def test_the_verdict_names_the_form_that_was_run_and_judges_the_printed_one_apart():
+    part, other = (claim.Part("", "", "", outcome) for outcome in (HOLDS, FAILS))
+    printed = claim.Printed("the joint form", (other,), "6 seeds")
+    found = claim.Claim(2, "", "", (part,), form="the local form", printed=printed)
+    assert found.verdict == "reproduced"
+    assert found.verdict_words == (
+        "**reproduced** with the local form; **not reproduced** with the joint form: 6 seeds"
+    )
+    table = verdict_table([found]).frame
+    assert table["verdict"].tolist() == ["reproduced", "not reproduced"]
+
+
 def test_seeds_in_words():
     assert claim.Claim(1, "", "", (), seeds={"a": 16}).is_complete
     found = claim.Claim(1, "", "", (), seeds={"a": 16, "b": 3})
@@ -135,6 +157,23 @@ def test_better_alike_and_not_behind(shift, noise, better, similar, behind):
     assert comparing.not_behind("", table, comparing.ENTROPY, "other", "Reward-EIG").outcome is behind
 
 
+def test_equivalence_against_known_answers():
+    """Four values with mean 1 and standard error 1: t is 2 and -4 for a margin of 3, with 3 degrees of freedom."""
+    values = np.array([1.0, 1.0, 1.0, 1.0]) + np.sqrt(3.0) * np.array([1.0, -1.0, 1.0, -1.0])
+    # P[T_3 > t] = 1/2 - (atan(x) + x / (1 + x^2)) / pi with x = t / sqrt(3).
+    x = 2.0 / np.sqrt(3.0)
+    assert comparing.equivalence_p(values, 3.0) == pytest.approx(0.5 - (np.arctan(x) + x / (1 + x**2)) / np.pi)
+    assert comparing.equivalence_p(values, 1.0) == pytest.approx(0.5)
+    assert comparing.equivalence_p(-values, 3.0) == pytest.approx(comparing.equivalence_p(values, 3.0))
+    assert comparing.equivalence_p(np.array([0.2, 0.2]), 0.3) == 0.0
+    assert np.isnan(comparing.equivalence_p(values[:1], 3.0))
+
+
+def test_two_seeds_do_not_make_an_equivalence():
+    """Both differ by nothing on average, and two seeds by a tenth of it each: far from shown."""
+    assert comparing.equivalence_p(np.array([0.04, -0.04]), 0.05) > 0.1
+
+
 def test_few_instances_decide_nothing():
     table = shifted(-2.0, 0.1, num_seeds=5)
     assert comparing.better_than("", table, comparing.ENTROPY, "other", ["Reward-EIG"]).outcome is NO_DATA
@@ -149,6 +188,14 @@ def test_goals_by_hand():
     row = steps.goal_rows(table, ["a"], 1, {"zero": ("true_regret", 0.0)}).iloc[0]
     assert (row["for_good"], row["at_least_once"], row["n"]) == (1, 2, 2)
     assert (row["median_step"], row["latest_step"]) == (2, 3)
+
+
+def test_limits_allow_for_single_precision():
+    tenth = np.float32(0.1)
+    assert float(tenth) > 0.1  # why it is needed
+    assert steps.at_most(pd.Series([tenth], dtype="float32").astype(float), 0.1).all()
+    assert not steps.at_most(pd.Series([0.1001]), 0.1).any()
+    assert steps.at_most(pd.Series([0.0, 1e-9]), 0.0).tolist() == [True, False]
 
 
 def test_change_between_steps():
@@ -203,16 +250,44 @@ def test_one_number_is_enough_to_fail_a_part_of_the_jail_claim(column, method, s
     assert found.verdict == "partly reproduced"
 
 
+def sure(table):
+    """Return results in which nuPAC-EIG believes that the chance of regret is 0.05 at all times."""
+    return table.assign(failure_chance=table["failure_chance"].mask(table["method"] == "nuPAC-EIG", 0.05))
+
+
 def test_two_starts_claim_needs_every_instance_without_regret():
-    table = experiment("random-10x10", PAPER)
+    table = sure(experiment("random-10x10", PAPER))
     found = two_starts_claim(only("random-10x10", table))
-    assert outcomes(found)[:5] == [HOLDS] * 5
+    assert outcomes(found)[:6] == [HOLDS] * 6
+    assert found.printed is None
     at = (table["method"] == "nuPAC-EIG") & (table["step"] == 50) & (table["seed"] == 1)
     found = two_starts_claim(only("random-10x10", table.assign(true_regret=table["true_regret"].mask(at, 0.2))))
-    assert outcomes(found)[:3] == [FAILS, FAILS, HOLDS]
+    assert outcomes(found)[:4] == [FAILS, FAILS, HOLDS, HOLDS]
     assert "5 of 6" in found.parts[0].measured
     counts = found.tables[1].frame.set_index(["method", "step"]).loc[("nuPAC-EIG", 50)]
     assert [counts[f"at_most_{limit:g}"] for limit in LIMITS] == [5, 5, 5, 5, 6]
+
+
+def test_a_policy_that_is_sure_on_average_need_not_stay_so_everywhere():
+    table = sure(experiment("random-10x10", PAPER))
+    at = (table["method"] == "nuPAC-EIG") & (table["step"] == 100) & (table["seed"] == 1)
+    table = table.assign(failure_chance=table["failure_chance"].mask(at, 0.2))
+    parts = two_starts_claim(only("random-10x10", table)).parts
+    assert (parts[2].outcome, parts[3].outcome) == (HOLDS, FAILS)
+    assert parts[3].measured.startswith("5 of 6; at step 50 itself 6 of 6")
+
+
+def test_printed_forms_are_judged_on_what_there_is():
+    shown = (*PAPER, forms.PRINTED, forms.PRINTED_NU)
+    short = experiment("random-10x10", shown, num_steps=50)
+    whole = experiment("random-10x10", PAPER)
+    others = short[short["method"].isin([forms.PRINTED, forms.PRINTED_NU])]
+    given = only("random-10x10", pd.concat([whole, others.assign(cell=others["cell"] + "-short")], ignore_index=True))
+    found = two_starts_claim(given)
+    assert found.printed.extent == "random-10x10 6 seeds of 50 answers"
+    assert len(found.printed.parts) == len(found.parts)
+    assert "nuPAC-EIG joint (0, 1) has zero true regret" in found.printed.parts[0].statement
+    assert set(found.tables[-1].frame["step"]) == {50, 150}
 
 
 def test_stalling_claim_sees_a_plateau():
@@ -248,11 +323,33 @@ def calibration_record(method, role, p, share, world="8x8"):
 
 def test_calibration_claim():
     records = [calibration_record("variational", "baseline", 0.0, 0.84), calibration_record("smc", "method", 0.4, 0.95)]
-    table = experiment("jail", ("random",), num_seeds=1)
-    assert calibration_claim(only("jail", table, calibration=records)).verdict == "reproduced"
+    given = sources.Sources({}, {}, records, variational=learned(0.5))
+    assert calibration_claim(given).verdict == "reproduced"
+    assert calibration_claim(sources.Sources({}, {}, records)).verdict == "open"
     records[1] = calibration_record("smc", "method", 0.001, 0.95)
-    assert calibration_claim(only("jail", table, calibration=records)).verdict == "partly reproduced"
-    assert calibration_claim(only("jail", table)).verdict == "open"
+    assert calibration_claim(given).verdict == "partly reproduced"
+    assert calibration_claim(sources.Sources({}, {}, [])).verdict == "open"
+
+
+def learned(chance, num_seeds=6):
+    """Return runs in which regret is above 0.1 at every other step, and variational inference gives it a chance."""
+    parts = [
+        experiment("random-8x8", ("random",), num_seeds, 20, name).assign(inference=name, failure_chance=believed)
+        for name, believed in (("smc", 0.5), ("variational, 0.5", chance - 0.3), ("variational, 0.1", 0.9))
+    ]
+    table = pd.concat([part.assign(cell=part["cell"] + part["inference"]) for part in parts], ignore_index=True)
+    return table.assign(true_regret=np.where(table["step"] % 2 == 0, 1.0, 0.0))
+
+
+def test_belief_inside_active_learning_is_compared_with_that_of_smc():
+    found = claims_calibration.errors_of_belief(learned(0.5), "variational, 0.5")
+    np.testing.assert_allclose(found["is_above"], 0.5)
+    np.testing.assert_allclose(found["distance"], 0.3)
+    records = [calibration_record("variational", "baseline", 0.0, 0.84), calibration_record("smc", "method", 0.4, 0.95)]
+    few = sources.Sources({}, {}, records, variational=learned(0.5, num_seeds=3))
+    assert calibration_claim(few).parts[3].outcome is NO_DATA
+    same = sources.Sources({}, {}, records, variational=learned(0.8))
+    assert calibration_claim(same).parts[3].outcome is UNDECIDED
 
 
 def test_forms_claim_finds_the_form_and_the_overlap():
@@ -319,6 +416,65 @@ def test_certificates_are_counted_and_those_that_are_false():
     _, (found,) = belief_check.belief_section(given)
     last = found.frame.iloc[-1]
     assert (last["num_runs"], last["num_certified"], last["num_false"]) == (18, 12, 3)
+
+
+def test_first_certificates_are_judged_where_they_first_hold():
+    table = experiment("jail", ("random", "action entropy", "Reward-EIG", "PAC-EIG"))
+    holds = (table["step"] >= 7) & (table["seed"] > 0) & (table["method"] != "random")
+    regret = np.where((table["step"] == 7) & (table["seed"] == 3), 0.5, 0.0)
+    given = only("jail", table.assign(certificate_holds=holds, true_regret=regret))
+    rows = certificate_check.first_frame(given).set_index("method")
+    assert rows.loc["random", "num_certified"] == 0
+    together = rows.loc["all together"]
+    assert (together["num_certified"], together["num_wrong"], together["wrong_seeds"]) == (15, 3, "3")
+    assert rows.loc["PAC-EIG", "low"] == pytest.approx(1.0 - 0.975 ** (1 / 5))  # Clopper and Pearson, 1 of 5
+    text, tables = certificate_check.certificate_section(given)
+    assert "3 of 15 are wrong, on 1 of 5 seeds" in text
+    assert [table.name for table in tables] == ["first-certificates"]
+
+
+def test_both_rules_of_certificates_are_compared_on_the_same_instances():
+    def row(rule, seed, answers, regret=0.0):
+        return {"world": "jail", "rule": rule, "seed": seed, "answers": answers, "is_certified": answers < 150,
+                "regret": regret}  # fmt: skip
+
+    rows = [
+        row("0.1.0", 0, 20),
+        row("0.1.0", 1, 150),
+        row("today", 0, 10, 0.1),
+        row("today", 1, 40),
+        row("today", 2, 9),
+    ]
+    found = certificate_check.rule_frame(sources.Sources({}, {}, [], answers=rows)).iloc[0]
+    assert (found["n"], found["saved_mean"]) == (2, 60.0)
+    assert (found["0.1.0_certified"], found["0.1.0_wrong"]) == (1, 0)
+    assert (found["today_certified"], found["today_wrong"]) == (2, 1)
+
+
+# The appendices.
+
+
+def test_nearest_neighbours_are_judged_by_what_methods_gain():
+    table = experiment("random-10x10", PAPER)
+    gain = claims_appendix.error_frame(only("random-10x10", table), "random-10x10")["gain"].iloc[1]
+    far, near = (
+        table.assign(entropy_knn=table["entropy_evidence"] + error, entropy_gaussian=table["entropy_evidence"] + 0.01)
+        for error in (2.0 * gain, 0.5 * gain)
+    )
+    parts = [claims_appendix.entropy_claim(only("random-10x10", given)).parts for given in (far, near)]
+    assert [part[0].outcome for part in parts] == [HOLDS, FAILS]
+    assert parts[0][3].outcome is HOLDS
+    assert parts[0][1].outcome is NO_DATA  # there is no table of the jail
+
+
+def test_finer_buckets_tell_no_less():
+    (found,) = claims_appendix.finer_scores(1)
+    assert 1.0 <= found.ratio < 1.5
+    assert found.best_finer >= found.best_pac - 1e-9
+    assert claims_appendix.finer_claim([found] * 5).verdict == "open"
+    assert claims_appendix.finer_claim([found._replace(mean_finer=1.05 * found.mean_pac)] * 6).verdict == "reproduced"
+    less = [found._replace(mean_finer=0.9 * found.mean_pac)] * 6
+    assert outcomes(claims_appendix.finer_claim(less)) == [FAILS, HOLDS]
 
 
 # Advice.
@@ -454,17 +610,17 @@ def test_replays_compare_belief_and_truth_and_name_what_went_wrong():
 def claims():
     """All claims but that of Figure 1, from made-up results of everything."""
     paper = ("random", "action entropy", "Reward-EIG", "PAC-EIG")
-    forms = [form.method for form in FORMS if form.method not in PAPER]
+    others = [form.method for form in FORMS if form.method not in PAPER]
     tables = {
         "jail": experiment("jail", (*paper, "nuPAC-EIG")),
-        "random-10x10": experiment("random-10x10", (*PAPER, *advice.OURS, *forms)),
+        "random-10x10": experiment("random-10x10", (*PAPER, *advice.OURS, *others)),
         "random-8x8": experiment("random-8x8", (*PAPER, "regret_pac")),
         "random-8x8-trajectories": experiment("random-8x8-trajectories", paper),
     }
     given = sources.Sources(tables, {}, [], replay=made_replay())
     made = [
         jail_claim, two_starts_claim, annotations_claim, trajectories_claim, objectives_claim, stalling_claim,
-        cost_claim, calibration_claim, forms_claim, bounds_claim,
+        cost_claim, calibration_claim, forms_claim, bounds_claim, claims_appendix.entropy_claim,
     ]  # fmt: skip
     return given, [*(make(given) for make in made), failure_modes_claim()]
 
@@ -494,7 +650,7 @@ def test_every_table_of_the_page_has_a_file_and_every_link_a_heading(claims, tmp
 
 def test_all_claims_are_judged_when_everything_is_there(claims):
     verdicts = {item.number: item.verdict for item in claims[1]}
-    assert set(verdicts) == {*range(1, 11), 12}
+    assert set(verdicts) == {*range(1, 11), 12, 13}
     assert "open" not in {verdict for number, verdict in verdicts.items() if number != 8}  # which has no table here
 
 
