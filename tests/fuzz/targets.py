@@ -12,11 +12,12 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
 CORPUS = Path(__file__).with_name("corpus")
 FIXTURES = Path(__file__).parents[1] / "study" / "fixtures"
@@ -389,6 +390,120 @@ def load_mdp(folder, case):
     FiniteMDP.load(folder / "mdp.npz")
 
 
+def minari_cases():
+    """A Minari data set: the files that are in its folder."""
+    from journeyman.study.formats import read_demonstrations
+    from journeyman.study.formats.trajectories import write_minari
+
+    problem = line_problem()
+    with tempfile.TemporaryDirectory() as folder, minari_folder(folder):
+        items = read_demonstrations(CORPUS / "demonstrations" / "runs.csv", problem)
+        write_minari(items, MINARI_ID, problem, repeat_last=True)
+        return [files_of(Path(folder) / MINARI_ID / "data")]
+
+
+MINARI_ID = "journeyman/fuzz-v0"
+
+
+@contextmanager
+def minari_folder(folder):
+    """Let Minari look for its data sets there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MINARI_DATASETS_PATH", str(folder))
+        yield
+
+
+def read_minari():
+    from journeyman.study.formats.trajectories import read_minari
+
+    problem = line_problem()
+
+    def read(folder, case):
+        place = folder / MINARI_ID / "data"
+        place.mkdir(parents=True)
+        for name in case:
+            (folder / name).rename(place / name)
+        with minari_folder(folder):
+            read_minari(MINARI_ID, problem.mdp)
+
+    return read
+
+
+def spoilt_minari(rng, case, cases):
+    """Spoil a group, an array or a number inside of the HDF5 file; else the bytes of a file."""
+    import h5py
+    from fuzz.mutators import BINARY, mutated, pick, spoilt_array
+
+    if rng.random() < 0.5:
+        return mutated(rng, case, cases)
+    file = io.BytesIO(case["main_data.hdf5"])
+    with h5py.File(file, "r+") as content:
+        names: list[str] = []
+        content.visit(names.append)
+        name, action = pick(rng, names), rng.random()
+        array = np.asarray(content[name]) if isinstance(content[name], h5py.Dataset) else np.zeros(2)
+        saved = io.BytesIO()
+        np.save(saved, array)
+        if action < 0.2:
+            del content[name]
+        elif action < 0.4:
+            content.attrs["id"] = 5
+            content[pick(rng, names)].attrs[pick(rng, ["id", "total_steps"])] = pick(rng, [-1, 2**40, "x", 0.5])
+        else:
+            del content[name]
+            try:
+                spoilt = np.load(io.BytesIO(spoilt_array(rng, saved.getvalue())))
+                content[name] = spoilt.astype("S") if spoilt.dtype.kind == "U" else spoilt
+            except (TypeError, ValueError):
+                content[name] = np.frombuffer(pick(rng, BINARY)(rng, saved.getvalue(), [b"abc"]), dtype=np.uint8)
+    return {**case, "main_data.hdf5": file.getvalue()}
+
+
+def sweep_cases():
+    """Results of a cell of a small sweep, and its checkpoint after two steps."""
+    from experiment.small import tiny_sweep
+
+    from journeyman.experiment import run_sweep
+    from journeyman.experiment.cell_run import Checkpoint, Job, advance, save_checkpoint
+
+    sweep = tiny_sweep(steps=2, acquisitions=["random"])
+    with tempfile.TemporaryDirectory() as folder:
+        run_sweep(sweep, folder, progress=False)
+        (results,) = Path(folder).glob("results/*.parquet")
+        job = Job(sweep.cells()[0], 2, sweep.metrics)
+        kept = Path(folder) / f"{job.cell.id}.npz"
+        save_checkpoint(kept, advance(job, Checkpoint()), job.metrics)
+        return [{results.name: results.read_bytes()}, {kept.name: kept.read_bytes()}]
+
+
+def read_results(folder, case):
+    """Read results as a table, and as what a longer run resumes from."""
+    from experiment.small import tiny_sweep
+
+    from journeyman.experiment import sweep_table
+    from journeyman.experiment.cell_run import Job
+    from journeyman.experiment.store import open_store
+
+    (name,) = case
+    (folder / "results").mkdir()
+    (folder / name).rename(folder / "results" / name)
+    sweep = tiny_sweep(steps=2, acquisitions=["random"])
+    open_store(folder).checkpoint(Job(sweep.cells()[0], 4, sweep.metrics))
+    sweep_table(sweep, folder)
+
+
+def resume_checkpoint(folder, case):
+    """Read a checkpoint; one that is whole gives the learner of its cell, any other is none."""
+    from experiment.small import tiny_sweep
+
+    from journeyman.experiment.cell_run import load_checkpoint, resumed_learner
+
+    (name,) = case
+    sweep = tiny_sweep(steps=2, acquisitions=["random"])
+    cell = sweep.cells()[0]
+    resumed_learner(cell, cell.make_world(), load_checkpoint(folder / name, sweep.metrics))
+
+
 def is_toml(name):
     return name == "problem.toml"
 
@@ -410,11 +525,14 @@ TARGETS = {
     "forged studies": lambda: Target(forged_cases(), open_forged, lambda name: name != "s.study"),
     "sheets": lambda: Target(sheet_cases(), merge_sheet, lambda name: name == "sheet.csv"),
     "stored MDPs": lambda: Target(stored_table_cases(), load_mdp),
+    "Minari": lambda: Target(minari_cases(), read_minari()),
+    "sweep results": lambda: Target(sweep_cases()[:1], read_results),
+    "checkpoints": lambda: Target(sweep_cases()[1:], resume_checkpoint),
     "uploads": lambda: Target(upload_cases(), upload),
     "requests": lambda: Target(request_cases(), send_requests()),
     "commands": lambda: Target(command_cases(), run_command, lambda name: name == "args.json", may_take_long=True),
 }
-SPOILERS = {"uploads": spoilt_texts}
+SPOILERS = {"uploads": spoilt_texts, "Minari": spoilt_minari}
 
 
 def prepared(folder, case):

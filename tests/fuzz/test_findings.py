@@ -1,12 +1,26 @@
 """What the fuzzer found, each as the smallest input that broke something; all are refused in words now."""
 
+import io
 import json
 import zipfile
 
+import h5py
 import numpy as np
 import pytest
 from cli.command import command as run
-from fuzz.targets import CORPUS, forged_cases, line_problem, merge_sheet, npz, open_forged, parquet, sheet_cases
+from fuzz.targets import (
+    CORPUS,
+    forged_cases,
+    line_problem,
+    merge_sheet,
+    minari_cases,
+    npz,
+    open_forged,
+    parquet,
+    prepared,
+    read_minari,
+    sheet_cases,
+)
 
 from journeyman.cli.options import parse_options, parse_settings
 from journeyman.errors import InputError, JourneymanError, StudyError
@@ -14,6 +28,7 @@ from journeyman.experiment.spec_file import sweep_from_toml
 from journeyman.mdp.names import whole_or_none
 from journeyman.problem_files import load_problem, write_from_map
 from journeyman.storage.jsonl import read_lines
+from journeyman.studio.making import sent_problem
 from journeyman.study import Study
 from journeyman.study.formats import read_demonstrations
 
@@ -280,3 +295,54 @@ def test_a_nugget_whose_square_is_infinite(tmp_path):
     kernel = kernel.replace("std = 1.0", "std = 1.0\nlength_scale = 1.0\nnugget = 1e200")
     with pytest.raises(InputError, match="with a finite square, got 1e"):
         problem(tmp_path, 'discount = 0.9\nmap = "S.G"\n' + kernel)
+
+
+def test_a_table_that_is_sent_with_a_name_too_long():
+    for name in ("n" * 300 + ".csv", "\u4f60" * 100 + ".csv"):
+        with pytest.raises(InputError, match="at most 200 bytes"):
+            sent_problem("toml", "discount = 0.9\n", {name: "a\n"})
+
+
+@pytest.fixture(scope="module")
+def minari_set():
+    (case,) = minari_cases()
+    return case
+
+
+@pytest.mark.parametrize(
+    "spoil_fn",
+    [
+        lambda content: content.__delitem__("episode_0/rewards"),
+        lambda content: content.__delitem__("episode_0/observations"),
+        lambda content: replace(content, "episode_0/terminations", np.zeros((2, 2), dtype=bool)),
+        lambda content: replace(content, "episode_0/infos/journeyman_ended", np.ones(3, dtype=complex)),
+        lambda content: replace(content, "episode_0/infos/journeyman_ended", np.ones((3, 2), dtype=int)),
+    ],
+)
+def test_minari_sets_that_are_damaged_inside(tmp_path, minari_set, spoil_fn):
+    file = io.BytesIO(minari_set["main_data.hdf5"])
+    with h5py.File(file, "r+") as content:
+        spoil_fn(content)
+    assert_refused(tmp_path / "case", {**minari_set, "main_data.hdf5": file.getvalue()})
+
+
+def replace(content, name, array):
+    del content[name]
+    content[name] = array
+
+
+@pytest.mark.parametrize("name", ["main_data.hdf5", "metadata.json"])
+def test_minari_sets_that_are_cut(tmp_path, minari_set, name):
+    assert_refused(tmp_path / "case", {**minari_set, name: minari_set[name][: len(minari_set[name]) // 2]})
+
+
+@pytest.mark.parametrize("space", ['"{}"', '"{\\"type\\": \\"Odd\\"}"', "5"])
+def test_minari_sets_of_odd_spaces(tmp_path, minari_set, space):
+    about = json.loads(minari_set["metadata.json"]) | {"action_space": json.loads(space)}
+    assert_refused(tmp_path / "case", {**minari_set, "metadata.json": json.dumps(about).encode()})
+
+
+def assert_refused(folder, case):
+    prepared(folder, case)
+    with pytest.raises(InputError, match="a Minari dataset must"):
+        read_minari()(folder, case)

@@ -17,6 +17,7 @@ from typing import Any
 from journeyman.errors import InputError, JourneymanError, StudyError
 
 MAX_STATES, MAX_EDGES, MAX_BYTES = 5_000, 200_000, 2_000_000
+MAX_NAME = 200  # bytes of the name of a table
 MAX_SECONDS, MAX_MEMORY = 60, 4 * 2**30
 TABLE_ENDINGS = (".csv", ".tsv", ".txt")
 
@@ -101,6 +102,10 @@ def sent_problem(kind: str, text: str, tables: dict[str, str]) -> Any:
     from journeyman.problem_files import load_problem, write_from_graph, write_from_map
 
     for name in tables:
+        if len(name.encode("utf-8", "replace")) > MAX_NAME:
+            raise InputError(
+                f"the name of a table must have at most {MAX_NAME} bytes, got {name[:20]!r}... Shorten it."
+            )
         if Path(name).name != name or name.startswith(".") or Path(name).suffix.lower() not in TABLE_ENDINGS:
             raise InputError(
                 f"a table must be a text file without a folder, ending in {', '.join(TABLE_ENDINGS)}, got {name!r}. "

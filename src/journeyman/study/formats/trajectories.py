@@ -348,11 +348,28 @@ def read_minari(
         raise InputError(
             f"a Minari dataset must exist on this machine, got {dataset_id!r}: {error}. See `minari list local`."
         ) from None
-    episodes = list(dataset.iterate_episodes())
-    arrays = [TrajectoryArrays(e.observations, e.actions, None, bool(np.asarray(e.terminations)[-1])) for e in episodes]
+    except Exception as error:
+        raise _damaged(dataset_id, error) from None
+    try:
+        episodes = list(dataset.iterate_episodes())
+        ends = [bool(np.asarray(episode.terminations)[-1]) for episode in episodes]
+    except Exception as error:  # Minari, Gymnasium and HDF5 raise nearly anything where a part is damaged
+        raise _damaged(dataset_id, error) from None
+    arrays = [TrajectoryArrays(e.observations, e.actions, None, end) for e, end in zip(episodes, ends, strict=True)]
     found = [_demonstration(item, index, state_fn, mdp) for index, item in enumerate(arrays)]
-    completed = [_completed(*pair) for pair in zip(found, episodes, strict=True)]
+    try:
+        completed = [_completed(*pair) for pair in zip(found, episodes, strict=True)]
+    except (TypeError, ValueError, IndexError, AttributeError) as error:  # facts of ours that are of another kind
+        raise error if isinstance(error, InputError) else _damaged(dataset_id, error) from None
     return _within(completed, mdp)
+
+
+def _damaged(dataset_id: str, error: Exception) -> InputError:
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return InputError(
+        f"a Minari dataset must be whole, as Minari writes it, got {dataset_id!r}, which cannot be read: {reason}. "
+        "Download or write it again."
+    )
 
 
 def _within(demonstrations: Sequence[Demonstration], mdp: FiniteMDP | None) -> tuple[Demonstration, ...]:
