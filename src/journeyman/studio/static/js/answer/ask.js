@@ -206,7 +206,7 @@ function againWords({ is_again: isAgain, previous, num_before: count, kind, step
   if (!count || steps.length) return "";
   const times = { 1: "once", 2: "twice" }[count] ?? `${count} times`;
   const what = kind === "trajectory" ? "A run from here" : "This place";
-  return `${what} was answered ${times} before. That is no mistake: one more answer tells more. Do as you would now.`;
+  return `${what} was answered ${times} before. That is no mistake: see below why it is asked again. Do as you would now.`;
 }
 
 function countWords({ kind, steps = [], length, is_over: isOver, number, num_answers: count }) {
