@@ -30,7 +30,8 @@ HISTORY = (
     "were made harder: that the regret of action entropy stops falling (it was enough that it did not clearly fall, "
     "which other methods do not do either), and plain PAC-EIG has to be comparable with Reward-EIG and ActiveVaR. "
     "Last, after all runs: that a policy which is 0.1-0.1-PAC at step 50 stays so became a part of its own, claims 13 "
-    "and 14 were added, claim 8 was taken into active learning, and claim 11 can be *consistent* at most."
+    "and 14 were added, claim 8 was taken into active learning (of its two parts about that, the second was added "
+    "after a look at the results), and claim 11 can be *consistent* at most."
 )
 
 
