@@ -79,7 +79,8 @@ def error_frame(sources: Sources, name: str) -> DataFrame | None:
 def _row(frame: DataFrame | None, estimate: str) -> dict[str, float] | None:
     if frame is None or frame["n"].max() < MIN_INSTANCES:
         return None
-    return frame[(frame["estimate"] == estimate) & (frame["step"] == BY)].iloc[0].to_dict()
+    found: dict[str, float] = frame[(frame["estimate"] == estimate) & (frame["step"] == BY)].iloc[0].to_dict()
+    return found
 
 
 def _fails(frame: DataFrame | None) -> Part:
