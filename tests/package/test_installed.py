@@ -61,7 +61,7 @@ NEEDY = {
     "mcmc": "infer random-grid --world-set size=2 --inference policywalk --inference-set num_draws=50 "
     "--demonstrations 2 --threads 1",
     "gym": "worlds show gym:FrozenLake-v1",
-    "minari": "study export my.study journeyman/mine-v0 --format minari",
+    "minari": "study export my.study journeyman/mine-v0 --format minari --repeat-last",
 }
 
 ASK_CLUSTER = """

@@ -33,7 +33,7 @@ def test_constraints_keep_the_declared_bounds(requirement):
 
 
 def test_constraints_also_cover_what_the_direct_ones_need():
-    assert {"llvmlite", "starlette", "dask", "markdown-it-py"} <= set(pinned_versions())
+    assert {"llvmlite", "pillow", "starlette", "dask", "markdown-it-py"} <= set(pinned_versions())
     needed = needed_versions([Requirement("rich")])
     assert needed.keys() == {"rich", "markdown-it-py", "mdurl", "pygments"}
 
