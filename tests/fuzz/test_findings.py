@@ -25,8 +25,10 @@ from fuzz.targets import (
 from journeyman.cli.options import parse_options, parse_settings
 from journeyman.errors import InputError, JourneymanError, StudyError
 from journeyman.experiment.spec_file import sweep_from_toml
+from journeyman.inference.smc import sized_options
 from journeyman.mdp.names import whole_or_none
 from journeyman.problem_files import load_problem, write_from_map
+from journeyman.storage.files import read_arrays
 from journeyman.storage.jsonl import read_lines
 from journeyman.studio.making import sent_problem
 from journeyman.study import Study
@@ -346,3 +348,22 @@ def assert_refused(folder, case):
     prepared(folder, case)
     with pytest.raises(InputError, match="a Minari dataset must"):
         read_minari()(folder, case)
+
+
+def test_a_delta_that_no_particles_can_show():
+    with pytest.raises(InputError, match="Choose a larger delta"):
+        sized_options({}, float("inf"))
+    assert sized_options({"num_particles": 10}, float("inf")) == {"num_particles": 10}
+
+
+@pytest.mark.parametrize("word", ["w", "wetter"])
+@pytest.mark.parametrize("order", "<>")
+def test_words_of_arrays_with_letters_that_are_none(tmp_path, word, order):
+    names = np.array([word, "far"]).astype(f"{order}U6")
+    (tmp_path / "a.npz").write_bytes(npz(names=names, none=np.array([], dtype="U3")))
+    assert read_arrays(tmp_path / "a.npz")["names"].tolist() == [word, "far"]
+    spoilt = names.view(f"{order}u4").copy()
+    spoilt[0] = 0x110000
+    (tmp_path / "a.npz").write_bytes(npz(names=spoilt.view(names.dtype)))
+    with pytest.raises(ValueError, match="names has words with letters that are none"):
+        read_arrays(tmp_path / "a.npz")

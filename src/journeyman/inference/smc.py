@@ -480,7 +480,13 @@ def sized_options(options: Mapping[str, Any], num_independent: float) -> dict[st
         return dict(options)
     usual = SMCSettings()
     chain_length = whole_number(options.get("chain_length", usual.chain_length), "chain_length", 1)
-    needed = int(np.ceil(SPARE_PARTICLES * chain_length * num_independent))
+    wanted = SPARE_PARTICLES * chain_length * num_independent
+    if not np.isfinite(wanted):
+        raise InputError(
+            "delta must be a chance that particles can show, got one that would take more of them than any number. "
+            "Choose a larger delta, or give num_particles."
+        )
+    needed = int(np.ceil(wanted))
     return {**options, "num_particles": needed} if needed > usual.num_particles else dict(options)
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -118,7 +119,18 @@ def read_arrays(source: Path | bytes, *names: str) -> dict[str, AnyArray]:
     other = next((name for name, array in arrays.items() if not isinstance(array, np.ndarray)), None)
     if other is not None:
         raise ValueError(f"{other} is not an array")
+    damaged = next((name for name, array in arrays.items() if not _has_letters(array)), None)
+    if damaged is not None:
+        raise ValueError(f"{damaged} has words with letters that are none")
     return arrays
+
+
+def _has_letters(array: AnyArray) -> bool:
+    """Whether words of an array have letters only; NumPy would make strings of others that Python does not survive."""
+    if array.dtype.kind != "U" or not array.nbytes:
+        return True
+    codes = np.ascontiguousarray(array).view(array.dtype.str[0] + "u4")
+    return int(codes.max()) <= sys.maxunicode
 
 
 def read_csv(path: Path, delimiter: str = ",") -> list[tuple[int, list[str]]]:
