@@ -41,19 +41,17 @@ myst_heading_anchors = 4
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
-nb_execution_timeout = (
-    600  # seconds for a cell: none needs nearly as long, except on a machine that is busy with other things
-)
+nb_execution_timeout = 600  # seconds for a cell: none needs nearly as long, unless the machine is busy
 nb_merge_streams = True
 chapters = {
     "how-it-works/index": [
-        "acquisition",
-        "inference",
-        "valuewalk",
-        "variational",
-        "experts",
-        "certificate",
-        "bounds",
+        "Acquisition functions in practice <acquisition>",
+        "Inference methods in practice <inference>",
+        "ValueWalk <valuewalk>",
+        "The variational baseline <variational>",
+        "Models of the expert <experts>",
+        "Certificates in practice <certificate>",
+        "Bounds in numbers <bounds>",
         "criticism",
     ],
     "reproduction/README": [

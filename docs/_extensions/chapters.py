@@ -1,4 +1,4 @@
-"""What hangs below a page, from `chapters` in conf.py: page -> pages below it, or patterns of their names.
+"""What hangs below a page, from `chapters` in conf.py: page -> pages, patterns of their names, or `Title <page>`.
 
 The pages themselves stay plain Markdown, which a directive at their end would not be.
 """
@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 def add_toctree(app: Sphinx, page: str, source: list[str]) -> None:
     """Append a hidden table of contents to a page that has chapters."""
     if below := app.config.chapters.get(page):
-        entries = "\n".join(f"/{name}" for name in below)
+        entries = "\n".join(name.replace("<", "</") if "<" in name else f"/{name}" for name in below)
         source[0] += f"\n\n```{{toctree}}\n:hidden:\n:glob:\n\n{entries}\n```\n"
 
 

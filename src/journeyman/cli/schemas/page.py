@@ -31,9 +31,9 @@ def json_markdown() -> str:
     """Return the page."""
     parts = [TITLE]
     parts += [section(f"journeyman {name}", schema) for name, schema in SCHEMAS.items()]
-    parts.append("# Files of `study export`\n\nWhat is written to a file that ends in `.json`.\n")
+    parts.append("## Files of `study export`\n\nWhat is written to a file that ends in `.json`.\n")
     parts += [section(name, schema) for name, schema in FILES.items()]
-    parts.append("# Shared records\n")
+    parts.append("## Shared records\n")
     parts += [section(name, schema) for name, schema in SHARED.items()]
     return "\n".join(parts)
 
