@@ -8,8 +8,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("matplotlib")
+BEFORE = list(sys.path)
 sys.path.append(str(ROOT / "docs" / "gallery"))
 import make  # noqa: E402
+
+sys.path[:] = BEFORE  # programs of bench/ have names that tests have too
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 IMAGE = re.compile(
