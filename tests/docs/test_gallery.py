@@ -12,12 +12,18 @@ BEFORE = list(sys.path)
 sys.path.append(str(ROOT / "docs" / "gallery"))
 import make  # noqa: E402
 
+AFTER = list(sys.path)
 sys.path[:] = BEFORE  # programs of bench/ have names that tests have too
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 IMAGE = re.compile(
     r"!\[[^\]]*\]\(([^)\s]+\.(?:png|svg))\)|```\{image\} (\S+)|:::\{image\} (\S+)|<img[^>]* src=\"([^\"]+)\""
 )
+
+
+@pytest.fixture(autouse=True)
+def path_of_the_program(monkeypatch):
+    monkeypatch.setattr(sys, "path", AFTER)
 
 
 def shown_images():
