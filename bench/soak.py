@@ -63,8 +63,8 @@ def head(server: Server, method: str, target: str, **headers: str | None) -> byt
 async def status_of(server: Server, *parts: bytes, pause: float = 0.0) -> int | str:
     """Send parts with pauses; return the status of the response, or that the connection was closed without one."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    answered = asyncio.create_task(reader.readline())
     try:
-        answered = asyncio.create_task(reader.readline())
         with suppress(ConnectionError):
             for part in parts:
                 writer.write(part)
@@ -79,6 +79,7 @@ async def status_of(server: Server, *parts: bytes, pause: float = 0.0) -> int | 
             line = b""
         return int(line[9:12]) if line.startswith(b"HTTP/1.1 ") else "closed"
     finally:
+        answered.cancel()
         writer.close()
 
 

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from cli.command import command as run
+from experiment.small import tiny_sweep
 from fuzz.targets import (
     CORPUS,
     forged_cases,
@@ -20,10 +21,12 @@ from fuzz.targets import (
     prepared,
     read_minari,
     sheet_cases,
+    sweep_cases,
 )
 
 from journeyman.cli.options import parse_options, parse_settings
 from journeyman.errors import InputError, JourneymanError, StudyError
+from journeyman.experiment.cell_run import Checkpoint, load_checkpoint
 from journeyman.experiment.spec_file import sweep_from_toml
 from journeyman.inference.smc import sized_options
 from journeyman.mdp.names import whole_or_none
@@ -367,3 +370,17 @@ def test_words_of_arrays_with_letters_that_are_none(tmp_path, word, order):
     (tmp_path / "a.npz").write_bytes(npz(names=spoilt.view(names.dtype)))
     with pytest.raises(ValueError, match="names has words with letters that are none"):
         read_arrays(tmp_path / "a.npz")
+
+
+def test_a_checkpoint_whose_words_were_changed_is_none(tmp_path):
+    (case,) = sweep_cases()[1:]
+    ((name, data),) = case.items()
+    (tmp_path / name).write_bytes(data)
+    metrics = tiny_sweep().metrics
+    assert load_checkpoint(tmp_path / name, metrics) != Checkpoint()
+    arrays = dict(np.load(io.BytesIO(data), allow_pickle=False))
+    text = arrays["plain"].tobytes()
+    assert text.count(b"posterior_seconds") > 1
+    arrays["plain"] = np.frombuffer(text.replace(b"posterior_seconds", b"posterior_secondx", 1), dtype=np.uint8)
+    (tmp_path / name).write_bytes(npz(**arrays))
+    assert load_checkpoint(tmp_path / name, metrics) == Checkpoint()

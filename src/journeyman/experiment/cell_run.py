@@ -154,8 +154,9 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint, metrics: tuple[str, ...]
     """Write a checkpoint, whole or not at all."""
     snapshot = dict(checkpoint.snapshot or {})
     state = snapshot.pop("state", None)
-    about = {"cell": path.stem, "rows": checkpoint.rows, "metrics": metrics, "state": state}
-    text = json.dumps(about | {"arrays": arrays_hash(snapshot)})
+    about: dict[str, Any] = {"cell": path.stem, "rows": checkpoint.rows, "metrics": metrics, "state": state}
+    about["arrays"] = arrays_hash(snapshot)
+    text = json.dumps(about | {"digest": _plain_hash(about)})
     arrays: dict[str, Any] = {PLAIN: np.frombuffer(text.encode(), dtype=np.uint8), **snapshot}
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
@@ -172,6 +173,10 @@ def arrays_hash(arrays: Mapping[str, Any]) -> str:
     return found.hexdigest()
 
 
+def _plain_hash(about: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(about).encode()).hexdigest()
+
+
 def load_checkpoint(path: Path, metrics: tuple[str, ...]) -> Checkpoint:
     """Return what a file holds; an empty one where there is none, it is damaged, or it lacks some of the metrics.
 
@@ -180,6 +185,9 @@ def load_checkpoint(path: Path, metrics: tuple[str, ...]) -> Checkpoint:
     try:
         arrays = read_arrays(path)
         plain = json.loads(arrays.pop(PLAIN).tobytes())
+        digest = plain.pop("digest", None)
+        if digest is not None and digest != _plain_hash(plain):
+            return Checkpoint()
         if plain.get("cell", path.stem) != path.stem or not set(metrics) <= set(plain["metrics"]):
             return Checkpoint()
         if plain.get("arrays", arrays_hash(arrays)) != arrays_hash(arrays):

@@ -1,6 +1,6 @@
 """Make the table of docs/trust/fuzz.md from docs/trust/fuzz.jsonl, which the fuzzer writes.
 
-python docs/trust/numbers.py        prints it, and puts it into the page
+python docs/trust/fuzz.py        prints it, and puts it into the page
 """
 
 import json
