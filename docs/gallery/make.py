@@ -16,7 +16,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +53,17 @@ class Entry:
     def name(self) -> str:
         """What it is called on the command line."""
         return Path(self.path).stem
+
+
+@contextmanager
+def programs_found() -> Iterator[None]:
+    """Let programs beside us and of bench/ be imported; only here, since some have names that others have too."""
+    before = list(sys.path)
+    sys.path[:0] = [str(HERE), str(ROOT / "bench")]
+    try:
+        yield
+    finally:
+        sys.path[:] = before
 
 
 def saved(module: str, function: str) -> Callable[[Path], None]:
@@ -249,7 +261,7 @@ ELSEWHERE = (
     Entry(
         "docs/trust/calibration/promise.png",
         "**Do certificates keep their promise?** Share of wrong certificates with exact intervals, by world and delta. "
-        "What to see: no interval lies above its delta.",
+        "What to see: no whole interval lies above its delta.",
         "`docs/trust/calibration/run.py table`, from its committed runs",
     ),
     Entry(
@@ -257,6 +269,12 @@ ELSEWHERE = (
         "**What if the model is wrong?** Wrong certificates, doubts of the model check, and wrong ones that it did not "
         "doubt, by what is wrong.",
         "`docs/trust/calibration/run.py table`, from its committed runs",
+    ),
+    Entry(
+        "docs/trust/soak.png",
+        "**Half an hour under attack.** Memory of the studio's server and of the process that computes, over the half "
+        "hour of the run.",
+        "`docs/trust/soak.py`, from `soak.json`",
     ),
     Entry(
         "docs/calibration/8x8.png",
@@ -336,7 +354,7 @@ def make(entry: Entry, path: Path | None = None) -> None:
     from journeyman.report.sweep.figure_data import COLOURS
 
     assert entry.draw_fn is not None
-    with matplotlib.rc_context({**STYLE, "axes.prop_cycle": cycler(color=COLOURS[:8])}):
+    with matplotlib.rc_context({**STYLE, "axes.prop_cycle": cycler(color=COLOURS[:8])}), programs_found():
         entry.draw_fn(ROOT / entry.path if path is None else path)
 
 
@@ -360,8 +378,8 @@ def main() -> None:
     PAGE.write_text(page(), encoding="utf-8")
 
 
-sys.path[:0] = [str(HERE), str(ROOT / "bench")]
 if __name__ == "__main__":
-    import _measure  # noqa: F401  before NumPy: one thread
+    with programs_found():
+        import _measure  # noqa: F401  before NumPy: one thread
 
     main()
