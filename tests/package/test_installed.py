@@ -178,11 +178,13 @@ def test_the_studio_asks_for_its_extra_and_serves_its_page_with_it(alone):
     process = alone.start("-m", "journeyman", "studio", "my.study", "--no-browser", "--port", "0")
     try:
         address = next(line.strip() for line in process.stdout if line.startswith("http://"))
-        page = urllib.request.urlopen(address, timeout=60).read().decode()
+        # As a browser does: the page sets the cookie that its parts need.
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        page = browser.open(address, timeout=60).read().decode()
         parts = re.findall(r'(?:src|href)="(/static/[^"]+)"', page)
         assert {part.rpartition(".")[2] for part in parts} == {"css", "js", "svg"}
         for part in parts:
-            assert urllib.request.urlopen(urljoin(address, part), timeout=60).status == 200
+            assert browser.open(urljoin(address, part), timeout=60).status == 200
     finally:
         process.terminate()
         process.communicate(timeout=60)
