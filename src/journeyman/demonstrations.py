@@ -18,7 +18,7 @@ from journeyman.types import IntArray
 ENDINGS = ("annotation", "truncated", "terminated")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Demonstration:
     """Actions of an expert from one start state.
 

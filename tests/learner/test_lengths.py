@@ -62,7 +62,7 @@ def test_a_restored_learner_continues():
     for _ in answered_steps(learner, world.make_expert(0), steps=2):
         pass
     learner.ask()
-    events = [Event(**json.loads(json.dumps(vars(event)))) for event in learner.events]
+    events = [Event.from_record(json.loads(json.dumps(event.to_record()))) for event in learner.events]
     again = ActiveLearner.restore(world.problem, learner.settings, events, learner.snapshot(), num_threads=1)
     assert keys(again.queries) == keys(learner.queries)
     assert keys([again.ask()]) == keys([learner.ask()])

@@ -22,7 +22,7 @@ START = "start"  # name of the step before any answer
 AnswerId = int | str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Query:
     """A question to the expert.
 
@@ -73,7 +73,7 @@ class Query:
         return cls(**{name: record[name] for name in cls.__dataclass_fields__ if name != "visit" or name in record})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Event:
     """One thing that happened to a learner; nothing is ever taken out of the list, an undo is one more event.
 
