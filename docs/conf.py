@@ -31,6 +31,7 @@ extensions = [
     "plain_docstrings",
 ]
 exclude_patterns = ["_build", "_extensions", "_static"]
+smartquotes_action = "qe"  # not "D", which makes a dash of the two in --force
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", ".*")]  # type hints name much that has no page; docs/check.py looks at every link
 suppress_warnings = ["ref.python"]  # names of arrays such as q, which several classes have

@@ -16,8 +16,6 @@ from journeyman import types
 
 CODE = re.compile(r"(`[^`]*`)")
 MARKS = re.compile(r"([*|]|(?<=\w)_(?!\w))")
-
-
 ALIASES = {"ArrayLike": ArrayLike} | {name: thing for name, thing in vars(types).items() if name.endswith("Array")}
 SHORT = {stringify_annotation(alias, "smart"): name for name, alias in ALIASES.items()}
 
@@ -40,6 +38,12 @@ def keep_properties(app: Sphinx, what: str, name: str, obj: Any, options: Any, l
         escape_marks(app, what, name, obj, options, lines)
 
 
+def drop_aliases(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Leave out "Alias for field number 0", which Python says of each field of a NamedTuple."""
+    if lines and lines[0].startswith("Alias for field number "):
+        lines.clear()
+
+
 def name_aliases(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
@@ -52,6 +56,7 @@ def name_aliases(
 def setup(app: Sphinx) -> dict[str, bool]:
     """Have marks escaped before napoleon reads the sections, and for properties once more after that."""
     app.connect("autodoc-process-docstring", escape_marks, priority=100)
+    app.connect("autodoc-process-docstring", drop_aliases)
     app.connect("autodoc-process-signature", name_aliases)
     app.connect("autodoc-process-docstring", keep_properties, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
