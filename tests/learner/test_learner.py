@@ -270,7 +270,9 @@ def test_history_agrees_with_the_certificate_of_an_exact_posterior():
 def test_what_it_says_about_itself():
     learner = grid_learner()
     learner.ask()
-    assert repr(learner) == "ActiveLearner(acquisition='failure_chance', inference='smc': 0 answers, 1 queries wait)"
+    assert (
+        repr(learner) == "ActiveLearner(acquisition='failure_chance', inference='smc': 0 answers, 1 question waiting)"
+    )
     with pytest.raises(ValueError, match="read-only"):
         learner.apprentice()[0] = 1
 

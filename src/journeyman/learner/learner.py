@@ -47,6 +47,7 @@ from journeyman.problem import Problem
 from journeyman.progress import Report, progress_bar
 from journeyman.threads import resolve_num_threads
 from journeyman.types import IntArray, read_only
+from journeyman.wording import counted
 
 T = TypeVar("T")
 FORECAST_SAMPLES = 4000  # that a certificate of a simulated course may draw
@@ -85,7 +86,7 @@ class ActiveLearner(LedgerView):
     >>> query = learner.ask()
     >>> answer = learner.tell(query, 0)
     >>> learner
-    ActiveLearner(acquisition='failure_chance', inference='enumerate': 1 answers, 0 queries wait)
+    ActiveLearner(acquisition='failure_chance', inference='enumerate': 1 answer, 0 questions waiting)
     >>> learner.certificate().status
     'fails'
     """
@@ -183,7 +184,8 @@ class ActiveLearner(LedgerView):
 
     def __repr__(self) -> str:
         names = f"acquisition={self.settings.acquisition!r}, inference={self.settings.inference!r}"
-        return f"ActiveLearner({names}: {len(self.answers)} answers, {len(self.pending)} queries wait)"
+        waiting = f"{counted(len(self.pending), 'question')} waiting"
+        return f"ActiveLearner({names}: {counted(len(self.answers), 'answer')}, {waiting})"
 
     def _repr_html_(self) -> str:
         return html_of(self)

@@ -14,6 +14,7 @@ from journeyman.demonstrations import Demonstration
 from journeyman.errors import InputError
 from journeyman.learner import Event, Query
 from journeyman.learner.ledger import (
+    Ledger,
     abandon_event,
     action_index,
     correct_event,
@@ -56,6 +57,13 @@ class Done:
 def by(person: str) -> str | None:
     """Return who answered, as a demonstration says it."""
     return None if person == NOBODY else person
+
+
+def last_answer(ledger: Ledger, person: str) -> int | None:
+    """Return the question that this person answered last, of those whose answers count."""
+    answers, own = ledger.answers, by(person)
+    found = (key for key in reversed(list(answers)) if isinstance(key, int) and answers[key].annotator == own)
+    return next(found, None)
 
 
 def signed(event: Event, person: str) -> Event:
@@ -307,11 +315,9 @@ def undo(assign_fn: AssignFn, person: str, wanted: int | str | None) -> Callable
     """Return the operation that takes an answer back, by default this person's last; its question is asked again."""
 
     def do(draft: Draft) -> Done:
-        answers = draft.ledger.answers
         chosen = wanted
         if chosen is None:
-            own = (key for key in reversed(answers) if isinstance(key, int) and answers[key].annotator == by(person))
-            chosen = next(own, None)
+            chosen = last_answer(draft.ledger, person)
             if chosen is None:
                 raise Conflict(
                     "there must be an answer of yours to take back, but there is none. To take back one of somebody "

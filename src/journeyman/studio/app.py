@@ -316,8 +316,7 @@ async def _person(studio: Studio, name: str, annotator: str | None) -> tuple[Ses
 def question_now(session: Session, person: str) -> dict[str, Any]:
     """Return the question on the desk of a person, or why there is none."""
     query = session.current(person)
-    answers, own = session.ledger.answers, acting.by(person)
-    last = next((key for key in reversed(answers) if isinstance(key, int) and answers[key].annotator == own), None)
+    last = acting.last_answer(session.ledger, person)
     record: dict[str, Any] = {"question": None, "state": "preparing", "undoable": last}
     if query is not None:
         shown = describing.question_record(session, query, person)

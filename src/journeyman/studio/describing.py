@@ -285,7 +285,7 @@ def history_record(session: Session, person: str, limit: int, offset: int, *, is
     """Return what was asked and answered, newest first."""
     ledger, mdp = session.ledger, session.problem.mdp
     keys: list[int | str] = [query.id for query in reversed(ledger.queries)]
-    keys += [key for key in reversed(ledger.answers) if isinstance(key, str)]
+    keys += [key for key in reversed(list(ledger.answers)) if isinstance(key, str)]
     keys += sorted((key for key in ledger.undone if isinstance(key, str)), reverse=True)
     if is_own:
         own = set(session.desks.queries.get(person, ()))

@@ -7,6 +7,7 @@ not the server.
 
 import inspect
 import json
+import logging
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from typing import Any
 
 from journeyman.errors import InputError, JourneymanError, StudyError
 
+log = logging.getLogger("journeyman.studio")
 MAX_STATES, MAX_EDGES, MAX_BYTES = 5_000, 200_000, 2_000_000
 MAX_NAME = 200  # bytes of the name of a table
 MAX_SECONDS, MAX_MEMORY = 60, 4 * 2**30
@@ -62,6 +64,8 @@ def make_study(path: Path, request: dict[str, Any]) -> None:
         said = json.loads(done.stdout.decode().splitlines()[-1])
     except (ValueError, IndexError):
         _remove(path)
+        words = done.stderr.decode("utf-8", "replace")[-2000:]
+        log.warning("making a study ended with code %d: %s", done.returncode, words)
         raise InputError(
             "a problem must be small enough for the memory that it may use, but reading it was ended. Make it smaller, "
             "or make the study on the command line: journeyman study new"
