@@ -34,3 +34,13 @@ def test_questions_name_the_cell_and_the_actions():
 def test_questions_use_labels(state):
     problem = make_world("lopes-two-state", 0).problem
     assert problem.mdp.state_name(state) in question_text(problem, state, "state", None)
+
+
+def test_events_share_equal_words():
+    """Thousands of events are held, and say the same words."""
+    record = {"number": 0, "name": "tell", "payload": {"query": 3, "demonstration": {"steps": [[0, 1]], "by": "ann e"}}}
+    one, two = (Event.from_record(json.loads(json.dumps(record))) for _ in range(2))
+    assert one == two == Event(0, "tell", record["payload"])
+    who = [event.payload["demonstration"]["by"] for event in (one, two)]
+    assert who[0] is who[1]
+    assert next(iter(one.payload)) is next(iter(two.payload))

@@ -1,6 +1,7 @@
 """Records of a learner: the queries it asks, the events that happen to it, and what each step changed."""
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from math import ceil
@@ -106,10 +107,19 @@ class Event:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Event":
         """Return the event that `to_record` described."""
-        return cls(int(record["number"]), str(record["name"]), dict(record["payload"]))
+        return cls(int(record["number"]), sys.intern(str(record["name"])), _sharing_words(dict(record["payload"])))
 
 
-@dataclass(frozen=True)
+def _sharing_words(value: Any) -> Any:
+    """Return the same plain data with one string for all that are equal: thousands of events use the same words."""
+    if type(value) is str:
+        return sys.intern(value)
+    if isinstance(value, dict):
+        return {_sharing_words(key): _sharing_words(item) for key, item in value.items()}
+    return [_sharing_words(item) for item in value] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True)
 class StepRecord:
     """A step of a learner: where it started, an answer that came in (tell, attach), or was taken back or corrected.
 

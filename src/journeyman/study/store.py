@@ -156,7 +156,8 @@ def read_events(connection: sqlite3.Connection, first: int, previous: str) -> It
             raise StudyError(
                 f"event {expected} must be as it was written, but it is missing or changed. All before it is whole."
             )
-        yield Event(number, name, from_json(payload, f"event {number}")), checksum
+        record = {"number": number, "name": name, "payload": from_json(payload, f"event {number}")}
+        yield Event.from_record(record), checksum
         previous = checksum
 
 
