@@ -42,7 +42,7 @@ test-lowest: .venv/installed  ## Run the tests with the lowest versions that pyp
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-lowest
 	$(BIN)/uv pip install --quiet --python .venv-lowest --resolution lowest-direct '.[all]' --group test
 	.venv-lowest/bin/journeyman warmup
-	.venv-lowest/bin/python -m pytest -n auto --dist loadfile -W ignore::DeprecationWarning -m "not slow" --ignore tests/browser $(PYTEST_ARGS)
+	.venv-lowest/bin/python -m pytest -n auto --dist loadfile -W ignore::DeprecationWarning:matplotlib._mathtext -W ignore::DeprecationWarning:matplotlib._fontconfig_pattern -m "not slow" --ignore tests/browser $(PYTEST_ARGS)
 
 package: .venv/installed  ## Build wheel and source archive into dist/; try the wheel in an environment of its own, with each extra.
 	rm -rf dist

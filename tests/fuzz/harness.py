@@ -26,7 +26,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 SECONDS, MEMORY = 5.0, 4 * 2**30  # of the processor: other programs may be running
 GRACE = 60.0  # seconds on the clock until a process that says nothing is ended
-NUM_QUICK, NUM_SLOW = 1500, 20_000  # inputs of `make test` and of `make test-all`
+NUM_QUICK, NUM_SLOW = 800, 20_000  # inputs of `make test` and of `make test-all`
 SHARES = {  # of the inputs, in percent: those that make files of a database take a hundred times as long as others
     "problem.toml": 25, "tables": 25, "demonstrations": 20, "uploads": 12, "stored MDPs": 10, "sweep.toml": 4,
     "checkpoints": 2, "sweep results": 2, "requests": 1.5, "Minari": 1, "studies": 1,
