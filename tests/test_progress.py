@@ -138,6 +138,20 @@ with progress.progress_bar("<b>Solving</b>") as report:
     time.sleep(0.3)
     report(0.5)
 """,
+    """
+from tempfile import mkdtemp
+
+from journeyman.experiment import run_sweep
+from journeyman.experiment.spec_file import sweep_from_record
+
+record = {
+    "name": "a <sweep>", "steps": 2, "seeds": 1, "acquisitions": ["random", "reward_eig"],
+    "worlds": [{"name": "random-grid", "options": {"size": 3}}],
+    "inference": [{"name": "smc", "options": {"num_particles": 100}}],
+}
+sweep = sweep_from_record(record)
+done = run_sweep(sweep, mkdtemp(), num_workers=1)
+""",
     "learner",
 )
 
@@ -156,12 +170,13 @@ def test_a_notebook_shows_one_bar_that_is_replaced_and_gone_in_the_end():
     client = Client(notebook, timeout=120, kernel_name="python3")
     client.said = []
     client.execute()
-    _, simulating, solving, last = (cell.outputs for cell in notebook.cells)
-    for outputs, most in ((simulating, 5), (solving, 1)):  # a certificate has a bar of its own
+    _, simulating, solving, sweeping, last = (cell.outputs for cell in notebook.cells)
+    for outputs, most in ((simulating, 5), (solving, 1), (sweeping, 1)):  # a certificate has a bar of its own
         left = [(output.output_type, output.data["text/html"]) for output in outputs]
         assert set(left) == {("display_data", "")} and len(left) <= most
     assert "journeyman-shown" in last[0].data["text/html"] and len(last) == 1
-    looks = {cell: [html for at, _, html in client.said if at == cell and html] for cell in (1, 2)}
+    looks = {cell: [html for at, _, html in client.said if at == cell and html] for cell in (1, 2, 3)}
     assert any("3 of 3 answers" in html for html in looks[1]) and all("<progress" in html for html in looks[1])
     assert any("&lt;b&gt;Solving&lt;/b&gt;" in html and "50%" in html for html in looks[2])
-    assert not [kind for at, kind, _ in client.said if at in (1, 2) and kind == "stream"]
+    assert any("a &lt;sweep&gt;, 1 of 2 cells" in html for html in looks[3])
+    assert not [kind for at, kind, _ in client.said if at in (1, 2, 3) and kind == "stream"]

@@ -62,10 +62,10 @@ def is_watched() -> bool:
     """Whether what this thread writes is seen while it works: not in workers, and not in the background."""
     if parent_process() is not None or current_thread() is not main_thread():
         return False
-    return _is_notebook() or (sys.stderr is not None and sys.stderr.isatty())
+    return is_notebook() or (sys.stderr is not None and sys.stderr.isatty())
 
 
-def _is_notebook() -> bool:
+def is_notebook() -> bool:
     """Whether this process is the kernel of a notebook."""
     if "ipykernel" not in sys.modules:
         return False
@@ -165,7 +165,7 @@ class _Bar:
         with self.lock:
             if self.is_over:
                 return
-            if _is_notebook():
+            if is_notebook():
                 self.progress = _NotebookBar(self._words(), self.done, self.begin)
             else:
                 self._begin_on_terminal()

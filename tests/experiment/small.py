@@ -10,8 +10,6 @@ from journeyman.experiment import run_sweep, sweep_table
 from journeyman.experiment.results import TIMINGS
 from journeyman.experiment.spec_file import sweep_from_record
 
-# Not smaller: where arrays have less than 128 bytes, the rounding of compiled Hamiltonian chains depends on where in
-# memory they lie.
 RECORD = {
     "name": "tiny",
     "steps": 4,

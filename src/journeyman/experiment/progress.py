@@ -1,4 +1,4 @@
-"""Live progress of a sweep: how far, what runs, how fast, when it ends. On the error stream."""
+"""Live progress of a sweep: how far, what runs, how fast, when it ends. On the error stream or in a notebook."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from journeyman.experiment.cell_run import Job
-from journeyman.progress import progress_bar
+from journeyman.progress import Report, is_notebook, progress_bar
 
 BAR_WIDTH = 24  # with the words beside it, a line of 80
 MAX_SHOWN = 8  # running cells below the bar
@@ -118,6 +118,23 @@ class Bar(Display):
         self.live.update(Group(title, bar, *lines))
 
 
+class NotebookBar(Display):
+    """A bar below the cell of a notebook; lines only for what went wrong."""
+
+    def __init__(self, missing: Sequence[Job], num_cells: int, name: str, report_fn: Report) -> None:
+        super().__init__(missing, num_cells)
+        self.name, self.report_fn, self.total = name, report_fn, max(self.steps_left, 1)
+
+    def finished(self, job: Job, seconds: float) -> None:
+        """Count a cell."""
+        self.num_done += 1
+
+    def refresh(self, running: Sequence[str], num_waiting: int, trouble: str = "") -> None:
+        """Draw how far it is."""
+        super().refresh(running, num_waiting, trouble)
+        self.report_fn(1.0 - self.steps_left / self.total, f"{self.name}, {self.num_done} of {self.num_cells} cells")
+
+
 def duration(seconds: float) -> str:
     """Return seconds as "40 s", "12 min" or "3.5 h"."""
     if seconds < 90:
@@ -133,9 +150,13 @@ def clock(seconds: float) -> str:
 
 @contextmanager
 def shown(name: str, missing: Sequence[Job], num_cells: int, *, is_shown: bool) -> Iterator[Display]:
-    """Give a display: a bar on a terminal, lines in a log, nothing if it is not wanted."""
+    """Give a display: a bar on a terminal and in a notebook, lines in a log, nothing if it is not wanted."""
     if not is_shown:
         yield Silent(missing, num_cells)
+        return
+    if is_notebook():
+        with progress_bar(name, is_shown=True) as report:
+            yield NotebookBar(missing, num_cells, name, report)
         return
     if not sys.stderr.isatty():
         yield Display(missing, num_cells)
