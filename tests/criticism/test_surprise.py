@@ -188,3 +188,15 @@ def test_nothing_answered_is_no_surprise():
     found = criticise(posterior_of([]), [])
     assert (found.num_answers, found.is_doubtful, found.reasons, found.advice) == (0, False, (), ())
     assert logsumexp(found.curve) == pytest.approx(np.log(0.5))
+
+
+def test_samples_in_parts_gain_the_same(monkeypatch):
+    """Very many answers are looked at in parts of the samples: nothing but memory depends on that."""
+    given = [Demonstration.annotation(0, 0), Demonstration.annotation(1, 2), Demonstration.annotation(0, 1)]
+    posterior, answers = posterior_of(given), answers_in_order(steps_of(given), 3)
+    whole = sample_gains(posterior, answers)
+    monkeypatch.setattr(surprise, "PART_ENTRIES", 10)
+    parts = sample_gains(posterior, answers)
+    assert parts.log_evidence == whole.log_evidence
+    np.testing.assert_array_equal(parts.curve, whole.curve)
+    np.testing.assert_array_equal(parts.log_gains, whole.log_gains)

@@ -21,7 +21,7 @@ Polya urn that begins with the policy of the sample and learns from the answers 
 urn forgets). An average of rivals is a rival.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,7 +35,8 @@ from journeyman.types import AnyArray, FloatArray, IntArray
 from journeyman.wording import percent
 
 NUM_DRAWS = 256  # samples that are looked at
-MAX_ENTRIES = 8_000_000  # samples times answers held at once: with very many answers, fewer samples are looked at
+MAX_ENTRIES = 8_000_000  # samples times answers: with very many answers, fewer samples are looked at
+PART_ENTRIES = 500_000  # of these, held at once
 MIN_DRAWS = 32
 MAX_POINTS = 400  # of the curve over time
 CAP = 1000.0  # the most that one sample counts: twenty times what makes an alarm
@@ -140,12 +141,24 @@ def sample_gains(posterior: Posterior, answers: Answers) -> SampleGains:
         return SampleGains(names, np.zeros(len(rivals)), 0.0, times, np.zeros(1))
     drawn = thinned(posterior, min(NUM_DRAWS, max(MIN_DRAWS, MAX_ENTRIES // size)))
     log_policy, available = log_policies(drawn, answers.states), available_in(posterior.problem, answers.states)
-    own = log_policy[:, answers.places, answers.actions]
-    at_times = np.stack([_sums(foretell_fn(log_policy, available, own) - own, times) for _, foretell_fn in rivals])
+    parts = np.array_split(log_policy, -(-len(log_policy) * size // PART_ENTRIES))  # less memory at once
+    at_times = np.concatenate([_gains_at(times, answers, rivals, part, available) for part in parts], axis=1)
     by_sample = np.minimum(logsumexp(at_times, axis=0) - np.log(len(rivals)), np.log(CAP))
     curve = np.asarray(logsumexp(by_sample, axis=0) - np.log(drawn.num_samples))
     log_gains = np.asarray(logsumexp(at_times[:, :, -1], axis=1) - np.log(drawn.num_samples))
     return SampleGains(names, log_gains, float(curve[-1]), times, curve)
+
+
+def _gains_at(
+    times: IntArray,
+    answers: Answers,
+    rivals: Sequence[tuple[Rival, Foretell]],
+    log_policy: FloatArray,
+    available: AnyArray,
+) -> FloatArray:
+    """Return log gains `[R, M, P]` of rivals over samples with log policies `[M, K, A]`, after so many answers."""
+    own = log_policy[:, answers.places, answers.actions]
+    return np.stack([_sums(foretell_fn(log_policy, available, own) - own, times) for _, foretell_fn in rivals])
 
 
 def thinned(posterior: Posterior, num_draws: int) -> Posterior:
