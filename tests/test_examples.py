@@ -76,6 +76,7 @@ def check_what_was_written(printed, num_bouts=NUM_BOUTS, num_steps=NUM_STEPS):
     return {row["name"]: row for row in json.loads(Path("mice-models/comparison.json").read_text())["models"]}
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme_run_on_ten_bouts(tmp_path, monkeypatch):
     """Of 20 steps each, with few particles that hardly move: what they find does not matter here."""
     monkeypatch.chdir(tmp_path)

@@ -276,7 +276,9 @@ except KeyboardInterrupt:
     ("num_threads", "method", "options", "few"),
     [
         (2, "smc", {"num_particles": 2000}, {"num_particles": 100}),
-        (1, "policywalk", {"sampler": "hmc", "num_draws": 100_000}, {"num_draws": 10}),
+        pytest.param(
+            1, "policywalk", {"sampler": "hmc", "num_draws": 100_000}, {"num_draws": 10}, marks=pytest.mark.slow
+        ),
         pytest.param(2, "valuewalk", {"num_draws": 100_000}, {"num_draws": 10}, marks=pytest.mark.slow),
     ],
 )

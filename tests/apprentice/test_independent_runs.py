@@ -15,6 +15,7 @@ def assert_true(rows, num_runs):
         assert binom.sf(round(row.missed * num_runs) - 1, num_runs, 0.05) > 0.001
 
 
+@pytest.mark.slow
 def test_few_particles_against_independent_runs():
     """40 runs of 240 particles: the variance over runs is known within about a quarter."""
     case = Case("random-grid", {"size": 4, "terminals": "independent"}, 0, 12, num_particles=240)

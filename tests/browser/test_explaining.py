@@ -40,7 +40,9 @@ def look_around(page) -> None:
     page.mouse.move(2, 2)
 
 
-@pytest.mark.parametrize("study", ["numbers", "walked", "listed", "rooms"])
+@pytest.mark.parametrize(
+    "study", ["numbers", "walked", *(pytest.param(name, marks=pytest.mark.slow) for name in ("listed", "rooms"))]
+)
 def test_every_number_beside_a_question_is_explained(studio, person, study):
     ada = person().open(studio.address(study=study, annotator="ada"))
     ada.page.locator(".pad button").last.click()

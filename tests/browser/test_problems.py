@@ -76,8 +76,8 @@ def test_a_click_on_ones_own_place_means_staying_where_one_can(studio, person):
 @pytest.mark.parametrize(
     ("name", "files", "num_states"),
     [
-        ("TOWN", {"TOWN.CSV": TOWN}, 5),
-        ("Yard", {"Yard.TXT": "#####\n#S.G#\n#####\n"}, 3),
+        pytest.param("TOWN", {"TOWN.CSV": TOWN}, 5, marks=pytest.mark.slow),
+        pytest.param("Yard", {"Yard.TXT": "#####\n#S.G#\n#####\n"}, 3, marks=pytest.mark.slow),
         (
             "Walk",
             {

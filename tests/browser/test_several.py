@@ -51,6 +51,7 @@ def test_the_answer_of_somebody_else_is_taken_back_only_if_that_is_said_twice(st
         assert len(study.answers) == 0
 
 
+@pytest.mark.slow
 def test_a_study_that_another_program_uses_says_so_and_comes_by_itself(studio, person):
     make_study(studio, "busy", jail(0).problem)
     file = sqlite3.connect(studio.folder / "busy.study", isolation_level=None)
@@ -83,6 +84,7 @@ def test_a_study_that_another_program_uses_says_so_and_comes_by_itself(studio, p
         assert [answer.annotator for answer in study.answers.values()] == ["eve"]
 
 
+@pytest.mark.slow
 def test_a_page_whose_token_is_no_longer_good_says_so(studio, person):
     eve = person().open(studio.address(study="shared", annotator="eve"))
     studio.stop()

@@ -88,6 +88,7 @@ def test_folds_and_a_picture(run, tmp_path):
     assert "<svg" in (tmp_path / "models.svg").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_by_annotator(run, tmp_path):
     options = ("--by", "annotator", "--inference-set", "num_particles=200", "--threads", "1", "--out", "who")
     code, out, err = run("problem.toml", "people.csv", *options)

@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from typer.testing import CliRunner
 
 from journeyman.cli.app import app
@@ -19,6 +20,7 @@ assert COMPILATION.num_compiled == before, COMPILATION.num_compiled - before
 """
 
 
+@pytest.mark.slow
 def test_each_part_is_named_and_compiled_once():
     runner = CliRunner()
     assert runner.invoke(app, ["warmup"]).exit_code == 0

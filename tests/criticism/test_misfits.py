@@ -73,7 +73,7 @@ def test_a_mouse_with_one_goal_is_left_alone():
     assert "unknown" not in certificate.text()
 
 
-@pytest.mark.parametrize("method", ["smc", "policywalk"])
+@pytest.mark.parametrize("method", ["smc", pytest.param("policywalk", marks=pytest.mark.slow)])
 def test_an_expert_who_contradicts_themselves_is_named(method):
     """At beta 40 both ways may be optimal, and samples say so; that they should be is what is odd."""
     problem = ring_problem()
@@ -192,6 +192,7 @@ def test_a_learner_that_is_not_checked_says_what_it_said_before():
     assert certificate.criticism is None and certificate.status in ("holds", "undecided", "fails")
 
 
+@pytest.mark.slow
 def test_certify_with_demonstrations_notices_two_goals_and_says_what_it_did_not_look_for():
     """From counts alone nobody can tell when something was done; with the demonstrations one can."""
     problem = maze_problem()

@@ -35,6 +35,7 @@ def test_kernels_agree_with_their_twins():
     assert {finding.state for finding in found} == {"good"}, found
 
 
+@pytest.mark.slow
 def test_a_wrong_kernel_is_found(monkeypatch):
     honest = kernels.evaluate_policy
     monkeypatch.setattr(kernels, "evaluate_policy", lambda *given: honest(*given) * (1.0 + 1e-5))

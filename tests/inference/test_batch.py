@@ -141,6 +141,7 @@ def forked_problem():
     return Problem(mdp, LinearFeatures(features, mdp, offset=offset), Normal(1, 0.0, 2.0), 8.0)
 
 
+@pytest.mark.slow
 def test_several_modes_are_noticed(monkeypatch):
     problem = forked_problem()
     data = [Demonstration.annotation(0, 0)] * 60

@@ -104,7 +104,7 @@ def test_enumerate_is_the_sum_over_a_grid(name):
     np.testing.assert_allclose(spread, std, rtol=0.03)  # the grid cuts the tails off at quantile 1 / 82
 
 
-LONG = {("smc", "soft"), ("policywalk", "soft"), ("smc", "beta")}
+LONG = {("smc", "soft"), ("policywalk", "soft")}
 SAMPLED = [
     pytest.param(*pair, marks=pytest.mark.slow if pair in LONG else ())
     for pair in itertools.product(("smc", "policywalk"), EXPERTS)
@@ -130,9 +130,7 @@ def test_samplers_agree_with_enumeration(method, name):
     )
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name == "soft" else ()) for name in EXPERTS]
-)
+@pytest.mark.parametrize("name", EXPERTS)
 def test_one_answer_after_the_other_gives_what_all_at_once_do(name):
     problem = made_problem(EXPERTS[name])
     answers = answers_of(problem, 20)

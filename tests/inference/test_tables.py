@@ -201,6 +201,7 @@ def test_draws_keep_their_weights(posterior):
         assert np.dot(table["weight"], table[name]) == pytest.approx(posterior_table(posterior)["mean"][i], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_chains_have_their_numbers_and_an_effective_size_for_each_parameter():
     """Chains of AR(1) with correlation c are worth (1 - c) / (1 + c) of independent draws; a stuck one is worth 1."""
     rng, correlations = np.random.default_rng(0), np.array([0.0, 0.8, 1.0])

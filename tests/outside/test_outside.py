@@ -230,6 +230,7 @@ def journeyman_in_its_own_process(*arguments, **options):
     return subprocess.run(command_line, capture_output=True, text=True, timeout=300, **options)
 
 
+@pytest.mark.slow
 def test_sweep_with_workers_by_the_environment_variable(kit, tmp_path, monkeypatch, capsys):
     """And two workers give the table of one."""
     (tmp_path / "sweep.toml").write_text(SWEEP, "utf-8")
