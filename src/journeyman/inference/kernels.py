@@ -24,6 +24,8 @@ from journeyman.mdp.krylov import HEAD, MAX_ROUNDS, SplitRows, forget, solve_tra
 # one of several compiled copies would be used, and another one in a process that loads code from the cache. As nothing
 # else calls them, they need not be callable from Python or C, which takes longer to compile than most of them. Neither
 # do they count references, since they allocate nothing, nor look for divisions by zero.
+# A sum must not share its loop with anything that is stored: such loops come in two forms, of which one adds up in
+# another order, and where arrays lie in memory (is one so near to another that they might overlap?) decides which runs.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 SMALL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False, "error_model": "numpy"}
 INLINED = SMALL | {"forceinline": True}
@@ -591,8 +593,9 @@ def set_reward_gradient(model, work, z, gradient):
                 gradient[model.feature_columns[k]] += g * model.feature_values[k]
     log_density = 0.0
     for d in range(z.size):
-        gradient[d] = gradient[d] * work.slope[d] - z[d]
         log_density -= 0.5 * z[d] * z[d]
+    for d in range(z.size):
+        gradient[d] = gradient[d] * work.slope[d] - z[d]
     if model.precision != 1.0:  # apart from the loop above, whose rounding must not change
         for d in range(z.size):
             gradient[d] += (1.0 - model.precision) * z[d]
@@ -725,10 +728,10 @@ def hmc_trajectory(
     z_new and gradient_new; returns (log density there, change of energy), the latter infinite after a divergence.
     """
     dimension = z.size
+    assign(z_new, z)
+    assign(gradient_new, gradient)
     kinetic = 0.0
     for d in range(dimension):
-        z_new[d] = z[d]
-        gradient_new[d] = gradient[d]
         kinetic += 0.5 * momentum[d] * momentum[d]
     start = kinetic - log_density
     current = log_density

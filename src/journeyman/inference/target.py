@@ -445,4 +445,4 @@ def data_of(
     groups, states = np.nonzero((array.reshape(-1, *shape[-2:]) != 0).any(axis=2))
     chosen = np.ascontiguousarray(array.reshape(-1, *shape[-2:])[groups, states], dtype=np.float64)
     sizes = np.bincount(groups, minlength=problem.expert_space.num_groups)
-    return Data(states, chosen, chosen.sum(axis=1)), sizes
+    return Data(np.ascontiguousarray(states), chosen, chosen.sum(axis=1)), sizes  # one column of a table until here

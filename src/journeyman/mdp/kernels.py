@@ -10,7 +10,8 @@ from numba import njit
 from journeyman.compiling import CACHE
 from journeyman.mdp.lanes import in_all_lanes, lane_distance, lanes_at, larger_lanes, plus_product, put_lanes
 
-# Sums may be reordered (this is what lets them use vector instructions); NaN and infinity keep their meaning.
+# Sums may be reordered (this is what lets them use vector instructions); NaN and infinity keep their meaning. A sum
+# must not share its loop with anything that is stored, lest it depend on where arrays lie: see `inference.kernels`.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 # Helpers are only inlined into kernels: what would make them callable from Python and C takes long to compile, as do
 # counts of references, which they need not have, and checks for divisions by zero.
@@ -663,9 +664,8 @@ def add_chances(
             for a in range(num_actions):
                 if available[s, a]:
                     row = s * num_actions + a
-                    q[a] = shared + (rewards[m, i, a] if rewards.shape[2] > 1 else rewards[m, i, 0])
-                    for k in range(extra_indptr[row], extra_indptr[row + 1]):
-                        q[a] += extra_weights[k] * V[extra_next[k]]
+                    r = rewards[m, i, a] if rewards.shape[2] > 1 else rewards[m, i, 0]
+                    q[a] = shared + r + row_sum(row, extra_indptr, extra_next, extra_weights, V)
                     best = max(best, q[a])
             for a in range(num_actions):
                 if available[s, a]:

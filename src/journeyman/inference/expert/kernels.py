@@ -186,24 +186,32 @@ def group_log_likelihood(model, data, work, lapse):
 
 @helper
 def set_group_slopes(model, data, work, g):
-    """Set work.slopes[g], and work.q `[A * K]` to the slopes in Q, from what `group_log_likelihood` leaves."""
+    """Set work.slopes[g], and work.q `[A * K]` to the slopes in Q, from what `group_log_likelihood` leaves.
+
+    work.gaps become the parts of the slope in log beta, which are added up in a loop of their own.
+    """
     num_actions, num_known = model.available.shape[1], data.states.size
     beta, lapse = work.parameters[g, 0], work.parameters[g, 1]
     by_beta, by_lapse = 0.0, 0.0
+    if model.has_lapse:
+        for a in range(num_actions):
+            for i in range(num_known):
+                count, careful = data.counts[i, a], work.q[a * num_known + i]
+                if count != 0.0:
+                    uniform = 1.0 / model.num_available[data.states[i]]
+                    by_lapse += (
+                        count * (uniform - careful) / max((1.0 - lapse) * careful + lapse * uniform, SMALLEST)
+                    )  # fmt: skip
     for i in range(num_known):
         work.powers[i] = 0.0
-    uniform = 0.0
     for a in range(num_actions):
         for i in range(num_known):
             count = data.counts[i, a]
             if count != 0.0:
-                careful = work.q[a * num_known + i]
                 weight = count
                 if model.has_lapse:
-                    uniform = 1.0 / model.num_available[data.states[i]]
-                    mixed = max((1.0 - lapse) * careful + lapse * uniform, SMALLEST)
-                    weight = count * (1.0 - lapse) * careful / mixed
-                    by_lapse += count * (uniform - careful) / mixed
+                    careful, uniform = work.q[a * num_known + i], 1.0 / model.num_available[data.states[i]]
+                    weight = count * (1.0 - lapse) * careful / max((1.0 - lapse) * careful + lapse * uniform, SMALLEST)
                 work.powers[i] += weight
     for a in range(num_actions):
         for i in range(num_known):
@@ -213,8 +221,11 @@ def set_group_slopes(model, data, work, g):
                 uniform = 1.0 / model.num_available[data.states[i]]
                 weight = count * (1.0 - lapse) * careful / max((1.0 - lapse) * careful + lapse * uniform, SMALLEST)
             expected, gap = careful * work.powers[i], work.gaps[a * num_known + i]
-            by_beta += weight * gap - expected * max(gap, -700.0)  # beyond, the chance is 0 but for rounding
+            # Below -700 the chance is 0 but for rounding.
+            work.gaps[a * num_known + i] = weight * gap - expected * max(gap, -700.0)
             work.q[a * num_known + i] = beta * (weight - expected)
+    for i in range(num_actions * num_known):
+        by_beta += work.gaps[i]
     work.slopes[g, 0] = by_beta
     work.slopes[g, 1] = by_lapse
 
@@ -246,6 +257,8 @@ def set_parameter_gradient(model, work, z, gradient):
     """Set the end of `gradient` from work.slopes; return the log density of the end of z."""
     num_own = model.tables.shape[0]
     log_density = 0.0
+    for d in range(model.num_rewards, model.num_rewards + model.num_groups * num_own):
+        log_density -= 0.5 * model.precision * z[d] * z[d]
     for g in range(model.num_groups):
         lapse = work.parameters[g, 1]
         for e in range(num_own):
@@ -253,7 +266,6 @@ def set_parameter_gradient(model, work, z, gradient):
             slope = work.slopes[g, 0] if e == model.beta_index else work.slopes[g, 1] * lapse * (1.0 - lapse)
             d = model.num_rewards + i
             gradient[d] = slope * work.link_slopes[i] - model.precision * z[d]
-            log_density -= 0.5 * model.precision * z[d] * z[d]
     return log_density
 
 
