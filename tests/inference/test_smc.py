@@ -154,6 +154,37 @@ def test_removing_what_was_added_gives_the_weights_back():
     np.testing.assert_array_equal(after.counts, before.counts)
 
 
+@pytest.mark.parametrize("lag", [0, 1, 3])
+def test_nothing_is_left_of_an_answer_that_is_taken_back(lag):
+    """Particles that it has moved miss what it ruled out, whatever their weights: then all begins at the prior."""
+    world, rng = make_world("jail", 1), np.random.default_rng(lag)
+    told = annotations(world, 12)
+    beginning = smc.start(world.problem, seed=3, num_particles=400, lag=lag)
+    particles, kept, num_restarts = beginning, [], 0
+    for number in range(40):
+        if kept and (number >= 28 or rng.random() < 0.35):
+            answer = kept.pop(int(rng.integers(len(kept))))
+            before, particles = particles, smc.remove(particles, answer)
+            if (particles.counts < before.moved_counts).any():
+                num_restarts += 1
+                again = smc.advance(beginning, particles.counts)
+                np.testing.assert_array_equal(particles.positions, again.positions)
+                np.testing.assert_array_equal(particles.log_weights, again.log_weights)
+                assert particles.log_evidence == again.log_evidence
+        else:
+            kept.append(told[number % len(told)])
+            particles = smc.update(particles, kept[-1])
+        np.testing.assert_array_equal(particles.counts, world.problem.counts(kept))
+        under_way = particles.started
+        moved = [particles] if under_way is None else [particles, *([under_way.source] if under_way.source else ())]
+        assert all((one.moved_counts <= particles.counts).all() for one in moved)
+        assert under_way is None or (under_way.counts <= particles.counts).all()
+    while kept:
+        particles = smc.remove(particles, kept.pop())
+    np.testing.assert_array_equal(particles.positions, beginning.positions)
+    assert num_restarts > 3 and not particles.log_weights.any()
+
+
 @pytest.mark.slow
 def test_removing_after_moves_agrees_with_enumeration():
     world = make_world("jail", 1)

@@ -21,6 +21,10 @@ posterior by the same stages: at a part p of the way the precision of the prior 
 counts are p times the counts. It is as exact as the other way, with the same log evidence, and reaches what lies far
 out in the prior; it costs more, so it is not the usual way.
 
+What is taken back widens the posterior. Particles that an answer has narrowed cannot tell, by their weights or
+otherwise, what they miss of the wider one, so they never go back: particles that were moved before that answer came are
+reweighted, and where there are none, all begins again at the prior.
+
 With a Discrete prior there is nothing to move: reweighting alone is exact.
 """
 
@@ -206,7 +210,7 @@ def update(
 def remove(
     particles: Particles, demonstrations: Iterable[Demonstration] | Demonstration, *, num_threads: int | None = None
 ) -> Particles:
-    """Take demonstrations out again, by reverse reweighting, and by moves where that leaves too few particles."""
+    """Take demonstrations out again: from the prior, unless particles were not moved since these came."""
     counts = particles.counts - particles.problem.counts(demonstrations)
     if (counts < 0).any():
         s, a = (int(i) for i in np.argwhere(counts < 0)[0][-2:])
@@ -220,19 +224,37 @@ def advance(
     *,
     num_threads: int | None = None,
 ) -> Particles:
-    """Return particles of the posterior given `counts` `[S, A]`, from those given any other counts.
+    """Return particles of the posterior given `counts` `[S, A]`, from those given other counts.
 
+    Where some answers are gone, that may be the way from the prior: see `_taken_back`.
     Where the answers are very surprising under them, and were not searched for since their number was less by a fifth,
     what a search finds is taken, unless it has clearly less evidence; with many parameters there is no search. From the
     prior to many answers at once, such as a table of recorded steps, it may go by way of a Gaussian (see `batch`).
     """
     with progress_bar("Moving particles") as report:
+        particles = _taken_back(particles, counts, num_threads)
         if particles.settings.path == "auto" and not particles.counts.any() and not particles.moved_counts.any():
             counts = np.asarray(counts)
             found, _ = batch.shortcut(particles, counts, num_threads=num_threads, report=report)
             if found is not None:
                 return found
         return _advanced(particles, counts, num_threads=num_threads, report=report)
+
+
+def _taken_back(particles: Particles, counts: AnyArray, num_threads: int | None) -> Particles:
+    """Return particles moved by nothing that is not in `counts`: these, what they come from, or those of the prior."""
+    if particles.target is None:
+        return particles
+    started = particles.started
+    if started is not None and (counts < started.counts).any():
+        source = particles if started.source is None else started.source
+        particles = replace(source, started=None, num_searched=particles.num_searched)
+    if not (counts < particles.moved_counts).any():
+        return particles
+    settings = {field.name: getattr(particles.settings, field.name) for field in fields(SMCSettings)}
+    fresh = start(particles.problem, seed=particles.seed, num_threads=num_threads, **settings)
+    moves = fresh.moves._replace(num_gradients=particles.moves.num_gradients)
+    return replace(fresh, moves=moves, seconds=particles.seconds + fresh.seconds)
 
 
 def _advanced(particles: Particles, counts: AnyArray, *, num_threads: int | None, report: Report | None) -> Particles:
@@ -260,8 +282,6 @@ def _scheduled(particles: Particles, counts: FloatArray, num_threads: int, repor
     at_hand = replace(particles, started=None)
     if settings.lag == 0:
         return _tempered(at_hand, counts, num_threads, report)
-    if started is not None and started.source is not None and _is_enough(_reweighted(started.source, counts)):
-        at_hand, started = replace(started.source, num_searched=particles.num_searched), None  # it was taken back
     reweighted = _reweighted(at_hand, counts)
     is_enough = _is_enough(reweighted)
     if started is not None:
