@@ -1,6 +1,7 @@
 """Somebody answers on the page, in Debian's Chromium, and a real server takes the answers."""
 
 import re
+from itertools import combinations
 
 import numpy as np
 from browser.conftest import make_study, read_study, violations
@@ -51,8 +52,41 @@ def test_a_whole_session_with_arrow_keys_ends_with_a_certificate(studio, person,
     with read_study(studio, "jail") as study:
         assert len(study.answers) == given
         assert {answer.annotator for answer in study.answers.values()} == {"ada"}
+    boxes = [link.bounding_box() for link in finish.get_by_role("link").all()]
+    assert {round(box["height"]) for box in boxes} == {round(boxes[0]["height"])}
+    assert not any(_overlap(one, other) for one, other in combinations(boxes, 2))
     finish.get_by_role("button", name="Go on answering").click()
     expect(ada.ask).to_be_visible()
+    _check_that_it_does_not_hold_for_ever(ada, finish, f"{studio.origin}/api/studies/jail/undo?annotator=ada", given)
+
+
+def _overlap(one, other):
+    return all(
+        one[at] < other[at] + other[size] and other[at] < one[at] + one[size]
+        for at, size in (("x", "width"), ("y", "height"))
+    )
+
+
+def _check_that_it_does_not_hold_for_ever(ada, finish, undo, given):
+    """Keys and the history say or show what they do while the certificate is shown; it goes when it does not hold."""
+    show = ada.page.locator(".holds-strip button")
+    expect(show).to_have_text("✓ The certificate holds. Show it.")
+    show.click()
+    ada.page.keyboard.press("ArrowUp")
+    expect(finish).to_contain_text("press “Go on answering” first")
+    ada.history.first.get_by_role("button", name=re.compile("Correct")).click()
+    expect(ada.ask).to_have_attribute("data-phase", "correcting")
+    expect(ada.ask).to_be_visible()
+    ada.page.keyboard.press("u")
+    ada.wait_for_question()
+    show.click()
+    expect(finish).to_be_visible()
+    for _ in range(given):  # somebody takes all of them back elsewhere
+        assert ada.page.request.post(undo, data={}).ok
+    expect(finish).to_be_hidden()
+    expect(show).to_be_hidden()
+    expect(ada.said).to_contain_text("does not hold any more")
+    ada.expect_answers(0)
 
 
 def _wait_until_idle(ada):
@@ -100,7 +134,17 @@ def test_undo_skip_comment_and_correct(studio, person):
     expect(ben.said).to_contain_text("once more")  # it is for good
     assert ben.question == gone
     ben.answer("x")
+    doubted = ben.question
+    ben.page.keyboard.press("x")
+    expect(ben.said).to_contain_text("once more")
+    ben.answer("ArrowLeft")
+    ben.answer("u")
+    assert ben.question == doubted
+    ben.page.keyboard.press("x")  # once: what was said before is forgotten
+    expect(ben.said).to_contain_text("once more")
+    assert ben.question == doubted
     with read_study(studio, "undo") as study:
+        assert study.status_of(doubted) == "failed"
         assert study.status_of(gone) == "abandoned"
         assert study.queries[gone].state == asked_there
         assert study.status_of(skipped) == "failed"

@@ -1,5 +1,7 @@
 """Problems of one's own, made on the page: graphs, text maps, and those that cannot be drawn."""
 
+from itertools import combinations
+
 import pytest
 from browser.conftest import make_study, read_study
 from playwright.sync_api import expect
@@ -17,6 +19,16 @@ file = "Ways.CSV"
 """
     + REST
 )
+LONG = """from,to
+the old harbour by the sea,market square of the town
+market square of the town,the street behind the church
+the street behind the church,the old harbour by the sea
+market square of the town,🏖️🏖️🏖️🏖️🏖️🏖️🏖️🏖️🏖️
+🏖️🏖️🏖️🏖️🏖️🏖️🏖️🏖️🏖️,Donaudampfschifffahrtsgesellschaftskapitänshaus
+Donaudampfschifffahrtsgesellschaftskapitänshaus,supermarket in the suburbs
+supermarket in the suburbs,library of the university
+library of the university,the street behind the church
+"""
 TOWN = "from,to\nhome,street\nstreet,park\nstreet,shop\npark,shop\nshop,lake\n"
 
 
@@ -58,6 +70,34 @@ def test_a_graph_is_made_drawn_and_answered(studio, person):
     ada.page.locator(".pad button").first.click()
     ada.wait_for_question(after=before)
     ada.expect_answers(2)
+
+
+def test_long_names_neither_overlap_nor_leave_the_drawing(studio, person):
+    ada = person()
+    make(ada, studio.address(annotator="ada"), "names", "graph", LONG)
+    ada.page.get_by_role("button", name="Start").click()
+    ada.wait_for_question()
+    labels = ada.page.locator(".stage .node-label")
+    expect(labels).to_have_count(7)
+    assert not any("\ufffd" in text or "\ud83d" in text for text in labels.all_text_contents())
+    boxes = [label.bounding_box() for label in labels.all()]
+    board = ada.page.locator(".stage .board").bounding_box()
+    for box in boxes:
+        assert board["x"] <= box["x"] and box["x"] + box["width"] <= board["x"] + board["width"]
+    for one, other in combinations(boxes, 2):
+        is_beside = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+        assert is_beside or abs(one["y"] - other["y"]) > 0.6 * one["height"]
+
+
+def test_maps_of_a_large_world_say_that_they_show_a_part(studio, person):
+    make_study(studio, "large", WORLDS["random-grid"](0, size=18).problem)
+    ada = person().open(studio.address(study="large", annotator="ada"))
+    maps = ada.page.locator(".maps")
+    expect(maps).to_contain_text("These maps show 256 of 324 places")
+    ada.page.locator(".map-grid").focus()
+    for key in ["ArrowUp"] * 18 + ["ArrowLeft"] * 18 + ["ArrowDown"] * 18 + ["ArrowRight"] * 18:
+        ada.page.keyboard.press(key)
+    expect(maps.locator(".pointer")).to_have_count(4)  # still on what is shown
 
 
 def test_a_click_on_ones_own_place_means_staying_where_one_can(studio, person):

@@ -2,11 +2,14 @@
 
 import re
 import sqlite3
+from dataclasses import replace
 
 import pytest
 from browser.conftest import make_study, read_study
 from playwright.sync_api import expect
 
+from journeyman.experts import Boltzmann
+from journeyman.study import Study
 from journeyman.worlds import jail
 
 
@@ -30,6 +33,53 @@ def test_two_people_have_their_own_questions_and_see_each_other(studio, person):
     with read_study(studio, "shared") as study:
         names = [answer.annotator for answer in study.answers.values()]
     assert sorted(names) == ["ada", "ada", "ben"]
+
+
+def test_who_comes_is_shown_and_a_question_that_is_answered_elsewhere_goes(studio, person):
+    make_study(studio, "tabs", jail(0).problem)
+    ada = person().open(studio.address(study="tabs", annotator="ada"))
+    sam = person().open(studio.address(study="tabs"))
+    people = [one.page.locator("#people") for one in (ada, sam)]
+    expect(people[0]).to_have_text("ada0 answerssomebody0 answers")
+    expect(people[1]).to_have_text("ada0 answersyou0 answers")
+    sam.page.close()
+    expect(people[0]).to_have_text("ada0 answers")
+
+    before, tab = ada.question, person().open(studio.address(study="tabs", annotator="ada"))
+    assert tab.question == before
+    tab.answer("ArrowUp")
+    ada.wait_for_question(after=before)
+    expect(ada.said).to_contain_text("answered elsewhere")
+    assert ada.question == tab.question
+    before = ada.question
+    with Study.open(studio.folder / "tabs.study") as study:
+        study.tell(before, 1, annotator="on the command line")
+    for one in (ada, tab):
+        one.wait_for_question(after=before)
+    ada.answer("ArrowUp")
+    ada.expect_answers(3)
+
+
+def test_names_that_cannot_be_taken_are_refused_in_words(studio, person):
+    expert = Boltzmann.from_record({"beta": {"lognormal": [1.0, 0.5]}, "annotators": ["ada", "ben"]})
+    make_study(studio, "known", replace(jail(0).problem, expert=expert))
+    eve = person()
+    fault = eve.page.get_by_role("alert")
+    eve.page.goto(studio.address(study="shared", annotator="x" * 80))
+    expect(fault).to_have_text("A name has at most 64 letters; this one has 80. Choose a shorter one.")
+    eve.page.get_by_label("Your name").fill("e\u202eve")
+    eve.page.get_by_role("button", name=re.compile("Start|Go on")).click()
+    expect(fault).to_contain_text("characters that cannot be seen")
+
+    eve.page.goto(studio.address(study="known", annotator="eve"))
+    expect(fault).to_have_text("This study does not know “eve”. Choose who you are.")
+    eve.page.evaluate("() => sessionStorage.setItem('journeyman-started:known:eve', 'yes')")
+    eve.page.reload()  # now the page goes to the questions at once, and the server refuses
+    expect(eve.page.locator("main")).to_contain_text("This study asks ada, ben, got 'eve'. Answer as one of them.")
+    eve.page.get_by_role("button", name="Choose another name").click()
+    eve.page.get_by_label("Who are you?").select_option("ben")
+    eve.page.get_by_role("button", name="Start").click()
+    eve.wait_for_question()
 
 
 def test_the_answer_of_somebody_else_is_taken_back_only_if_that_is_said_twice(studio, person):
@@ -74,7 +124,9 @@ def test_a_study_that_another_program_uses_says_so_and_comes_by_itself(studio, p
         expect(zoe.ask).to_contain_text("Another program is using the file of the study")
         before = eve.question
         eve.page.keyboard.press("ArrowUp")
-        expect(eve.page.locator("#connection")).to_contain_text("Your answer is kept here")
+        notice = eve.page.locator("#connection")
+        expect(notice).to_contain_text("Your answer is kept here and sent as soon as it can be")
+        expect(notice).to_contain_text("Another program is using the file of the study 'busy'")
     finally:
         file.rollback()
         file.close()

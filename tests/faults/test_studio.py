@@ -87,7 +87,7 @@ def stop_repeatedly(forker, folder, asked, times, how, expected):
             until(lambda those=people: any(person.kept for person in those), "somebody has answered")
         time.sleep(rng.uniform(0.0, 0.3))
         begin = time.monotonic()
-        server.kill(how=how)
+        server.kill(group=how == signal.SIGINT, how=how)  # a terminal sends Ctrl-C to all of them
         assert server.wait() in expected, server.text()
         assert time.monotonic() - begin < 20.0
         assert "Traceback" not in server.text(), server.text()

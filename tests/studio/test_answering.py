@@ -125,12 +125,12 @@ HINTS = [  # what a program that sends this has to do instead
     ("answer", {"question": 0}, "got none. Send one of them"),
     ("answer", {"question": 0, "action": 9}, "0 (stay), 1 (up), 2 (right), 3 (down), 4 (left); got 9"),
     ("answer", {"question": 0, "steps": [[3, 0], [3, 0]]}, "asks for one action, not for a run. Send `action`"),
-    ("answer", {"question": 99, "action": 1}, "GET question has the one that waits for you"),
-    ("step", {"question": 0, "number": 0, "action": 0}, "Answer it (POST answer)"),
-    ("end", {"question": 0}, "Answer it (POST answer)"),
+    ("answer", {"question": 99, "action": 1}, "Answer the one that waits for you"),
+    ("step", {"question": 0, "number": 0, "action": 0}, "Answer it by one"),
+    ("end", {"question": 0}, "Answer it by one"),
     ("undo", {}, "the history has their numbers"),
-    ("undo", {"answer": 7}, "(GET history)"),
-    ("step/undo", {"question": 0, "number": 4}, "Do one first (POST step)"),
+    ("undo", {"answer": 7}, "The history lists them"),
+    ("step/undo", {"question": 0, "number": 4}, "Do one first"),
 ]
 
 
@@ -139,7 +139,19 @@ def test_what_is_refused_says_what_to_do_instead(ada):
     for route, body, words in HINTS:
         response = ada.post(route, **body)
         assert response.status_code in (400, 404, 409)
-        assert words in response.json()["error"]["message"]
+        error = response.json()["error"]
+        assert words in error["message"]
+        assert not re.search("GET |POST ", error["message"])  # people read it; programs have the hint
+    assert error["hint"] == "POST step"
+
+
+@pytest.mark.parametrize(
+    "content", [b'{"question": ' + b"[" * 20000 + b"]" * 20000 + b"}", b'{"question": ' + b"9" * 5000 + b"}"]
+)
+def test_json_that_python_does_not_read_is_refused_in_our_words(ada, content):
+    response = ada._send("POST", "answer", content=content, headers={"content-type": "application/json"})
+    assert response.status_code == 400
+    assert "its lists are too deep or a number is too long" in response.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(("content", "field", "words"), WORDS)
@@ -369,7 +381,10 @@ def test_annotators_of_the_problem_must_be_named(tmp_path):
         study.ask_batch(2)
     with running(Study.open(tmp_path / "two.study")) as served:
         assert served.request("GET", "/api/studies/two").json()["annotators"] == ["ada", "ben"]
-        assert Person(served, "two", "eve").get("question").status_code == 400
+        refused = Person(served, "two", "eve").get("question")
+        error = refused.json()["error"]
+        assert (refused.status_code, error["field"]) == (400, "annotator")
+        assert error["message"] == "This study asks ada, ben, got 'eve'. Answer as one of them."
         nobody, ada = Person(served, "two"), Person(served, "two", "ada")
         assert nobody.post("answer", question=nobody.question()["id"], action=0).status_code == 400
         assert ada.post("answer", question=ada.question()["id"], action=0).status_code == 200

@@ -107,10 +107,15 @@ def test_the_stream_of_a_study(ada):
         return b"".join(message.get("body", b"") for message in sent).decode()
 
     until(lambda: "event: hello" in text())
+    until(lambda: "event: people" in text())  # all are told who came
+    (told,) = [event for event in text().split("\n\n") if "event: people" in event]
+    assert read(told)[2]["annotators"] == [{"name": "ada", "num_answers": 0, "is_here": True}]
     assert dict(sent[0]["headers"])[b"content-type"].startswith(b"text/event-stream")
     assert ada.get("status").json()["annotators"][0]["is_here"] is True
     ada.post("answer", question=ada.question()["id"], action=1)
     until(lambda: "event: answers" in text())
+    (told,) = [event for event in text().split("\n\n") if "event: answers" in event]
+    assert read(told)[2]["open"] == [ada.question()["id"]]
     served.loop.call_soon_threadsafe(is_gone.set)
     streaming.result(10)
     assert not session.hub.people

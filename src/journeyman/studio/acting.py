@@ -33,15 +33,25 @@ WALKING = 17  # purpose of the random numbers of moves
 MOST_LISTED = 10  # actions that a message lists
 
 
-ONE_ACTION = "question {} asks for one action, not for a run. Answer it (POST answer)."
+class Refused(InputError):
+    """Something that cannot be done now; `hint` says to programs which request would help."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
-class Conflict(InputError):
+class Conflict(Refused):
     """What is asked for does not fit what is there: somebody was quicker, or it is another question's turn."""
 
 
-class Missing(InputError):
+class Missing(Refused):
     """What is asked for is not there."""
+
+
+def one_action(query: int) -> Conflict:
+    """Return the refusal of a run where one action is asked for."""
+    return Conflict(f"question {query} asks for one action, not for a run. Answer it by one.", "POST answer")
 
 
 @dataclass(frozen=True)
@@ -74,7 +84,7 @@ def signed(event: Event, person: str) -> Event:
 def asked(draft: Draft, query: int) -> Query:
     """Return a question, or say that there is none of this number."""
     if not 0 <= query < len(draft.ledger.queries):
-        raise Missing(f"there is no question {query}. GET question has the one that waits for you.")
+        raise Missing(f"there is no question {query}. Answer the one that waits for you.", "GET question")
     return draft.find(query)
 
 
@@ -85,7 +95,7 @@ def _held(draft: Draft, person: str, query: int) -> Query:
         words = {"done": "is answered already", "abandoned": "is said to have no answer"}.get(
             status, "is not on your desk"
         )
-        raise Conflict(f"question {query} must be yours for that, but it {words}. GET question has yours.")
+        raise Conflict(f"question {query} must be yours for that, but it {words}. Go on with yours.", "GET question")
     return found
 
 
@@ -105,7 +115,7 @@ def _is_given(draft: Draft, person: str, query: int, steps: Sequence[tuple[int, 
     if given.annotator == by(person) and tuple(given.steps) == tuple(tuple(step) for step in steps):
         return True
     raise Conflict(
-        f"question {query} has another answer already. To change it, correct it in the history (POST correct)."
+        f"question {query} has another answer already. To change it, correct it in the history.", "POST correct"
     )
 
 
@@ -130,8 +140,8 @@ def answer(assign_fn: AssignFn, person: str, query: int, action: int | str, comm
             _held(draft, person, query)
             if found.kind != "state":
                 raise Conflict(
-                    f"question {query} asks for a run, not for one action. Walk it step by step (POST step), or send "
-                    "all its steps."
+                    f"question {query} asks for a run, not for one action. Walk it step by step, or send all steps.",
+                    "POST step",
                 )
             _kept(draft, person, found, Demonstration.annotation(found.state, chosen))
         if comment is not None:
@@ -209,12 +219,12 @@ def step(
                 return Done(query, True, drawn(mdp, seed, query, number, state, before), number)
         _held(draft, person, query)
         if found.kind != "trajectory":
-            raise Conflict(ONE_ACTION.format(query))
+            raise one_action(query)
         if number < len(steps) and steps[number].action == chosen:
             return Done(None, True, steps[number], number)
         if number != len(steps):
             raise Conflict(
-                f"the next step must be number {len(steps)}, got {number}. GET question shows the steps so far."
+                f"the next step must be number {len(steps)}, got {number}. Look at the steps so far.", "GET question"
             )
         here = steps[-1].next_state if steps else found.state
         assert here is not None  # a run that ended is kept
@@ -247,7 +257,7 @@ def undo_step(person: str, query: int, number: int) -> Callable[..., Done]:
             return Done(None, True)
         if not steps:
             raise Conflict(
-                f"question {query} must have a step to take back, but it has none. Do one first (POST step)."
+                f"question {query} must have a step to take back, but it has none. Do one first.", "POST step"
             )
         if number != len(steps) - 1:
             raise Conflict(f"only the last step can be taken back, number {len(steps) - 1}, got {number}.")
@@ -267,7 +277,7 @@ def end(assign_fn: AssignFn, person: str, query: int) -> Callable[..., Done]:
         if not is_repeated:
             _held(draft, person, query)
             if found.kind != "trajectory":
-                raise Conflict(ONE_ACTION.format(query))
+                raise one_action(query)
             if not steps:
                 raise Conflict(
                     f"a run must have a step before it can end, got none for question {query}. Do one first."
@@ -337,7 +347,7 @@ def undo(assign_fn: AssignFn, person: str, wanted: int | str | None) -> Callable
 
 def _check_answer(draft: Draft, wanted: int | str) -> None:
     if wanted not in draft.ledger.answers and wanted not in draft.ledger.undone:
-        raise Missing(f"there is no answer {wanted!r}. The history lists them (GET history).")
+        raise Missing(f"there is no answer {wanted!r}. The history lists them.", "GET history")
 
 
 def correct(person: str, wanted: int | str, action: int | str) -> Callable[..., Done]:
@@ -347,7 +357,7 @@ def correct(person: str, wanted: int | str, action: int | str) -> Callable[..., 
         _check_answer(draft, wanted)
         old, mdp = draft.ledger.answers.get(wanted), draft.ledger.problem.mdp
         if old is not None and old.ended != "annotation":
-            raise Conflict("a run cannot be corrected by one action. Take it back (POST undo), and walk it again.")
+            raise Conflict("a run cannot be corrected by one action. Take it back, and walk it again.", "POST undo")
         asked_at = draft.find(wanted).state if isinstance(wanted, int) else None
         state = asked_at if old is None else old.start_state
         chosen = action_index(mdp, action) if state is None else possible(mdp, state, action)

@@ -47,6 +47,7 @@ ACKNOWLEDGED, ASSIGNED = 8.0, 1.5  # seconds that storing may take before somebo
 MADE_HERE = ("demonstrations.csv", "demonstrations.json", "comments.csv")
 MADE_BY_WORKER = ("report.html", "policy.csv", "policy.json", "reward.csv", "certificate.json", "certificate.txt")
 TYPES = {"html": "text/html", "csv": "text/csv", "json": "application/json", "txt": "text/plain"}
+UNREADABLE = "There was an error parsing the body"  # what FastAPI says of JSON that Python does not read
 NO_STATIC = "<!doctype html><title>journeyman studio</title><p>The page is not installed; the API is at /api.</p>"
 
 
@@ -135,7 +136,9 @@ class Studio:
             if found is not None:
                 return found
             if self.options.folder is None or name not in self.names():
-                raise acting.Missing(f"there is no study {name!r} here. GET /api/studies lists them.")
+                raise acting.Missing(
+                    f"there is no study {name!r} here. Choose one of those that are.", "GET /api/studies"
+                )
             path = self.options.folder / f"{name}{ENDING}"
             check_free(path)
             keeper = TokenFile(path)
@@ -240,8 +243,10 @@ def _add_pages(app: FastAPI) -> None:
     app.mount("/static", Revalidated(directory=static, check_dir=False), name="static")
 
 
-def _failed(status: int, message: str, field: str | None = None, headers: Any = None) -> JSONResponse:
-    return JSONResponse(error_record(status, message, field), status, headers=headers)
+def _failed(
+    status: int, message: str, field: str | None = None, headers: Any = None, hint: str | None = None
+) -> JSONResponse:
+    return JSONResponse(error_record(status, message, field, hint), status, headers=headers)
 
 
 def _handle_errors(app: FastAPI) -> None:
@@ -254,15 +259,18 @@ def _handle_errors(app: FastAPI) -> None:
     async def refused(_: Request, error: HTTPException) -> Response:
         lists = "/api/openapi.json lists what there is."
         words = {404: f"There is nothing at this address. {lists}", 405: f"This address takes no such request. {lists}"}
+        if error.detail == UNREADABLE:
+            return _failed(400, faults.UNREADABLE)
         is_own = error.detail not in ("Not Found", "Method Not Allowed")
         return _failed(error.status_code, error.detail if is_own else words[error.status_code], headers=error.headers)
 
     @app.exception_handler(JourneymanError)
     async def explained(_: Request, error: JourneymanError) -> Response:
-        if isinstance(error, acting.Conflict):
-            return _failed(409, _sentence(error))
-        if isinstance(error, acting.Missing):
-            return _failed(404, _sentence(error))
+        if isinstance(error, acting.Refused):
+            status = 409 if isinstance(error, acting.Conflict) else 404
+            return _failed(status, _sentence(error), hint=error.hint)
+        if isinstance(error, Stranger):
+            return _failed(400, _sentence(error), "annotator")
         if isinstance(error, InputError):
             return _failed(400, _sentence(error))
         log.log(logging.INFO if isinstance(error, Busy) else logging.ERROR, "%s", error)
@@ -288,6 +296,10 @@ Annotator = Annotated[schemas.Name | None, InQuery(description="Who answers; lea
 TOKEN = Depends(HTTPBearer(auto_error=False, description="The token of the printed address."))
 
 
+class Stranger(InputError):
+    """Somebody whom the study does not know, though it says who answers."""
+
+
 async def _stored(found: "Future[Any]", name: str, seconds: float) -> Any:
     """Wait until something is stored, for so long; it is done in any case, and may be asked for again."""
     waiting = asyncio.wrap_future(found)
@@ -307,8 +319,10 @@ async def _person(studio: Studio, name: str, annotator: str | None) -> tuple[Ses
     """Return a study and who is there; refuses names that the study does not know."""
     session = await _session(studio, name)
     person = annotator or NOBODY
-    if annotator is not None:
-        session.problem.expert_space.group_of(annotator)
+    known = session.problem.expert_space.annotators
+    if annotator is not None and known and annotator not in known:
+        names = "".join(mark if mark.isprintable() else "?" for mark in ", ".join(known))
+        raise Stranger(f"this study asks {names}, got {annotator!r}. Answer as one of them.")
     session.note(person)
     return session, person
 
@@ -436,7 +450,7 @@ def _answering(studio: Studio) -> APIRouter:
         """Return a question by its number, answered or not."""
         session, person = await _person(studio, study, annotator)
         if number >= len(session.ledger.queries):
-            raise acting.Missing(f"there is no question {number}. GET question has the one that waits for you.")
+            raise acting.Missing(f"there is no question {number}. Answer the one that waits for you.", "GET question")
         return JSONResponse(describing.question_record(session, session.ledger.queries[number], person))
 
     @router.post("/answer", response_model=schemas.Kept, responses=failures(400, 409, 413, 503))
@@ -598,12 +612,13 @@ def _looking(studio: Studio) -> APIRouter:
         async def stream() -> AsyncIterator[str]:
             try:
                 async with aclosing(session.hub.listen(person, last_event_id)) as texts:
+                    yield await anext(texts)  # only now is the person among those who listen
+                    session.hub.tell("people", {"annotators": session.people()})
                     async for text in texts:
                         yield text
             finally:
                 session.hub.tell("people", {"annotators": session.people()})
 
-        session.hub.tell("people", {"annotators": session.people()})
         return StreamingResponse(stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
     @router.get(

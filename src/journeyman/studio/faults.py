@@ -41,6 +41,10 @@ WORDS = {
     "model_type": MODEL,
     "model_attributes_type": MODEL,
 }
+UNREADABLE = (
+    "The request must be JSON that can be read, but its lists are too deep or a number is too long. Send an object "
+    'such as {"question": 0}.'
+)
 KINDS = frozenset({"int", "float", "str", "bool", "list", "dict"})  # names of kinds, between those of fields
 MOST_SHOWN = 40  # characters of what came
 

@@ -2,11 +2,13 @@
 
 import multiprocessing
 import queue
+import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +20,23 @@ from journeyman.threads import default_num_threads
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before it is started again
 LIVED_LONG = 60.0  # seconds after which a death is not counted with earlier ones
 PATIENCE_AT_END = 1.5  # seconds that it may take to hand over its snapshot
+
+
+@contextmanager
+def interrupts_held_back() -> Iterator[None]:
+    """Let processes that are started by this thread meanwhile never hear of Ctrl-C, which a terminal sends to all.
+
+    They ignore it when they are ready to, which takes them a second.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # else starting a process would start it, and let the signal through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Listener(Protocol):
@@ -149,7 +168,8 @@ class WorkerLink:
         process = self._context.Process(
             target=worker.run, args=(theirs, str(self.path), self.num_threads), name="journeyman-studio", daemon=True
         )
-        process.start()
+        with interrupts_held_back():
+            process.start()
         theirs.close()
         self._connection, self._process = ours, process
         try:

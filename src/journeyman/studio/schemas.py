@@ -147,11 +147,12 @@ class AnswerCorrected(Given):
 
 
 class Fault(BaseModel):
-    """What is wrong, for programs (code, field) and for people (message)."""
+    """What is wrong, for programs (code, field, hint: the request that helps) and for people (message)."""
 
     code: str
     message: str
     field: str | None = None
+    hint: str | None = None
 
 
 class Failure(BaseModel):

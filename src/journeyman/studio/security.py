@@ -48,9 +48,9 @@ NO_TOKEN = (
 OTHER_PAGE = "Requests must come from the page of the studio itself, or from a program that sends no Origin."
 
 
-def error_record(status: int, message: str, field: str | None = None) -> dict[str, Any]:
+def error_record(status: int, message: str, field: str | None = None, hint: str | None = None) -> dict[str, Any]:
     """Return an error as every route returns it."""
-    return {"error": {"code": CODES.get(status, "error"), "message": message, "field": field}}
+    return {"error": {"code": CODES.get(status, "error"), "message": message, "field": field, "hint": hint}}
 
 
 class Bucket:

@@ -288,6 +288,12 @@ class Session:
         held = {query for queries in self.desks.queries.values() for query in queries}
         return [query.id for query in self.ledger.pending if query.id not in held]
 
+    def _open(self) -> set[int]:
+        """Return the questions on anybody's desk that can still be answered."""
+        statuses = self.ledger.statuses
+        held = {query for queries in self.desks.queries.values() for query in queries}
+        return {query for query in held if statuses[query] in ("waiting", "failed")}
+
     def _tell_answers(self, events: Sequence[Event]) -> None:
         told = [event for event in events if event.name != "ask"] or list(events)
         last = told[-1]
@@ -299,6 +305,7 @@ class Session:
                 "num_answers": len(self.ledger.answers),
                 "num_events": self.ledger.num_events,
                 "by": who,
+                "open": sorted(self._open()),
                 "what": last.name if last.name in ("tell", "undo", "correct", "fail", "abandon", "ask") else "other",
             },
         )

@@ -1,6 +1,7 @@
 /** Requests to the server. What goes wrong becomes a `Refusal` (the server said no) or `Lost` (nobody answered). */
 
 const PATIENCE = 15000; // milliseconds after which a request counts as lost
+const PASSING = [408, 425, 429, 502, 503, 504]; // statuses after which the same request may do
 
 export class Refusal extends Error {
   constructor(status, { code = "internal", message = "The server could not do that.", field = null } = {}) {
@@ -9,7 +10,13 @@ export class Refusal extends Error {
   }
 }
 
-export class Lost extends Error {}
+/** `reason`: why it has to be tried again, if the server is there and says so. */
+export class Lost extends Error {
+  constructor(message, { cause, reason = "" } = {}) {
+    super(message, { cause });
+    this.reason = reason;
+  }
+}
 
 /** Return the JSON that the server answers to a GET. */
 export const read = (path, query) => request("GET", path, query);
@@ -35,7 +42,10 @@ async function request(method, path, query = {}, body = undefined, patience = PA
   }
   const found = parsed(text);
   if (response.ok) return found;
-  if ([502, 503, 504, 429].includes(response.status)) throw new Lost(found?.error?.message ?? "The server is busy.");
+  if (PASSING.includes(response.status)) {
+    const { message = "The server is busy." } = found?.error ?? {};
+    throw new Lost(message, { reason: message });
+  }
   throw new Refusal(response.status, found?.error);
 }
 

@@ -35,7 +35,15 @@ async function begin(name, annotator, known = null) {
   if (!study) return;
   document.title = `${name} · journeyman studio`;
   work?.stop();
-  work = startWork(main, { study, api });
+  work = startWork(main, { study, api, refused });
+}
+
+/** Leave the questions of a study that has none for this person, and say why. */
+function refused(error) {
+  work?.stop();
+  work = null;
+  sessionStorage.removeItem(startedKey(place.study));
+  refuse(error);
 }
 
 /** Go to the first page of a study; null: of all of them. */
@@ -67,7 +75,8 @@ async function patiently(ask) {
   }
 }
 
-function refuse({ status, message }) {
+/** Say why it does not go on, and what to do. */
+function refuse({ status, message, field }) {
   const words =
     status === 401
       ? "Open the whole address that was printed where the studio was started; it ends in a token."
@@ -79,9 +88,16 @@ function refuse({ status, message }) {
       { class: "card narrow" },
       h("h1", {}, status === 401 ? "This page needs its key" : "That did not work"),
       h("p", {}, words),
+      field === "annotator" && h("p", {}, h("button", { type: "button", onclick: rename }, "Choose another name")),
       status !== 401 && h("p", {}, h("button", { type: "button", onclick: () => open(null) }, "All studies")),
     ),
   );
+}
+
+/** Go to the first page of the study, which asks for a name. */
+function rename() {
+  place.annotator = null;
+  return open(place.study);
 }
 
 startExplaining();

@@ -9,9 +9,9 @@ import { after } from "./dom.js";
 const WAITS = [250, 500, 1000, 2000]; // milliseconds before the next try
 
 export class Outbox {
-  /** `lost(isLost)` hears when the server stops or starts to answer, `refused(error)` what it refuses of old. */
+  /** `lost(isLost, reason)` hears when the server stops or starts to take them, `refused(error)` what it refuses of old. */
   constructor(api, { lost, refused }) {
-    Object.assign(this, { api, lost, refused, isLost: false });
+    Object.assign(this, { api, lost, refused, isLost: false, reason: "" });
     this.key = `journeyman-outbox:${api.study}:${api.annotator ?? ""}`;
     this.waiting = JSON.parse(sessionStorage.getItem(this.key) ?? "[]").map((item) => ({ ...item, settle: null }));
     this.running = null;
@@ -52,7 +52,7 @@ export class Outbox {
         tries = 0;
       } catch (error) {
         if (error instanceof Lost) {
-          this.say(true);
+          this.say(true, error.reason);
           await Promise.race([
             after(WAITS[Math.min(tries++, WAITS.length - 1)]),
             new Promise((resolve) => (this.wake = resolve)),
@@ -71,10 +71,10 @@ export class Outbox {
     this.say(false);
   }
 
-  say(isLost) {
-    if (isLost === this.isLost) return;
-    this.isLost = isLost;
-    this.lost(isLost);
+  say(isLost, reason = "") {
+    if (isLost === this.isLost && reason === this.reason) return;
+    Object.assign(this, { isLost, reason });
+    this.lost(isLost, reason);
   }
 
   store() {

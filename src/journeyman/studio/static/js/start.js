@@ -7,6 +7,7 @@ import { explain } from "./explain.js";
 import { counted } from "./words.js";
 
 const STUDY = "A study, how many different situations its world has, and how many answers count so far.";
+const MOST_LETTERS = 64; // of a name, as the server counts
 const AGAIN = 2000; // milliseconds until it is asked again how far it is
 
 /** `begin(study, annotator)` goes to the questions, `open(study)` to the first page of another study. */
@@ -76,9 +77,15 @@ function welcome(study, annotator, begin) {
   const who = whoAnswers(study, annotator);
   const go = h(
     "button",
-    { type: "button", class: "primary large", onclick: () => begin(study.name, who.name()) },
+    { type: "button", class: "primary large", onclick: start },
     study.num_answers ? "Go on" : "Start",
   );
+  const fault = h("p", { class: "error", role: "alert" }, annotator && nameFault(annotator, study));
+  function start() {
+    say(fault, nameFault(who.name() ?? "", study));
+    if (fault.textContent) who.field?.focus();
+    else begin(study.name, who.name());
+  }
   who.field?.addEventListener("keydown", (event) => event.key === "Enter" && go.click());
   showDistance(study, far, bar);
   return h(
@@ -91,6 +98,7 @@ function welcome(study, annotator, begin) {
     far,
     bar,
     h("div", { class: "go" }, who.element, go),
+    fault,
   );
 }
 
@@ -111,16 +119,27 @@ async function showDistance(study, words, bar) {
 }
 
 function describe(belief, certificate, words, bar) {
-  if (certificate.is_enough) say(words, certificate.headline);
+  if (certificate.is_enough && certificate.is_current) say(words, certificate.headline);
   else if (belief.is_ready) say(words, `${counted(belief.num_answers, "answer")} so far: ${belief.progress_words}.`);
   bar.hidden = !belief.is_ready || belief.sure === null;
   bar.style.setProperty("--sure", `${100 * belief.sure}%`);
   bar.style.setProperty("--wanted", `${100 * belief.wanted}%`);
 }
 
+/** Return what is wrong with a name, in words, and what to do; nothing if it can be taken. */
+function nameFault(name, { annotators }) {
+  const [long, odd] = [[...name].length > MOST_LETTERS, /\p{C}|(?! )\p{Z}/u.test(name)];
+  if (long) return `A name has at most ${MOST_LETTERS} letters; this one has ${[...name].length}. Choose a shorter one.`;
+  if (odd) return "This name has characters that cannot be seen. Type it anew.";
+  if (name && annotators && !annotators.includes(name))
+    return `This study does not know “${name}”. Choose who you are.`;
+  return "";
+}
+
 /** A field for the name, or a choice where the problem knows who answers; the address may have said it already. */
-function whoAnswers({ annotators }, annotator) {
-  if (annotator)
+function whoAnswers(study, annotator) {
+  const { annotators } = study;
+  if (annotator && !nameFault(annotator, study))
     return { element: h("p", {}, "You answer as ", h("strong", {}, annotator), "."), name: () => annotator };
   if (annotators) {
     const field = h(
@@ -130,7 +149,7 @@ function whoAnswers({ annotators }, annotator) {
     );
     return { field, element: h("div", {}, h("label", { for: "who" }, "Who are you?"), field), name: () => field.value };
   }
-  const field = h("input", { id: "who", maxlength: "64", autocomplete: "nickname", placeholder: "optional" });
+  const field = h("input", { id: "who", autocomplete: "nickname", placeholder: "optional" });
   return {
     field,
     element: h("div", {}, h("label", { for: "who" }, "Your name"), field),

@@ -20,9 +20,13 @@ import { counted } from "./words.js";
 
 const OTHERS = 1000; // milliseconds until answers of others are listed, however many they are
 const PATIENCE = 1500; // milliseconds without a connection before anybody is told
+const STRIP = {
+  current: "✓ The certificate holds. Show it.",
+  outdated: "The certificate held before the last changes, which are being looked at. Show it.",
+};
 
-/** Show the questions of a study; `stop()` of what is returned ends it. */
-export function startWork(main, { study, api }) {
+/** Show the questions of a study, or call `refused(error)` if it has none for this person; `stop()` ends it. */
+export function startWork(main, { study, api, refused }) {
   const store = new Store({
     study,
     world: worldOf(study.problem, (state) => api.link(`pictures/${state}`)),
@@ -37,12 +41,13 @@ export function startWork(main, { study, api }) {
     people: [],
     isOnline: true,
     isLost: false,
+    reason: "",
     numAnswers: study.num_answers,
     historyAge: 0,
     isFinishShown: false,
   });
   const outbox = new Outbox(api, {
-    lost: (isLost) => store.set({ isLost }),
+    lost: (isLost, reason) => store.set({ isLost, reason }),
     refused: (error) => session.tell(error.message, "bad"),
   });
   const announcer = document.getElementById("announcer");
@@ -52,22 +57,17 @@ export function startWork(main, { study, api }) {
     store,
     stageFn: () => ask.stage,
     announce: (text) => say(announcer, text),
+    refused: (error) => isStopped || refused(error),
   });
+  let isStopped = false;
   const help = helpDialog(study);
   const ask = new Ask(session, store);
   const helpButton = document.getElementById("help");
   helpButton.hidden = false;
   helpButton.onclick = () => help.showModal();
   const finish = finishPanel(store, api, () => setFinish(false));
-  const strip = h(
-    "p",
-    { class: "holds-strip", hidden: true },
-    h(
-      "button",
-      { type: "button", class: "quiet", onclick: () => setFinish(true) },
-      "✓ The certificate holds. Show it.",
-    ),
-  );
+  const stripButton = h("button", { type: "button", class: "quiet", onclick: () => setFinish(true) });
+  const strip = h("p", { class: "holds-strip", hidden: true }, stripButton);
   const left = h("div", { class: "left" }, strip, finish.element, ask.element);
   const right = h(
     "div",
@@ -89,8 +89,9 @@ export function startWork(main, { study, api }) {
     finish.element.hidden = !isFinishShown;
     ask.element.hidden = isFinishShown;
     strip.hidden = isFinishShown || !certificate?.is_enough;
+    say(stripButton, certificate?.is_current ? STRIP.current : STRIP.outdated);
   });
-  store.on(["isOnline", "isLost"], ({ isOnline, isLost }) => showConnection(store, isOnline, isLost));
+  store.on(["isOnline", "isLost", "reason"], ({ isOnline, isLost }) => showConnection(store, isOnline, isLost));
   store.on(["people"], ({ people }) => showPeople(people, api.annotator, study.explain.answers));
 
   const fetching = { belief: null, certificate: null };
@@ -115,9 +116,16 @@ export function startWork(main, { study, api }) {
 
   let hasCelebrated = false;
   function certified(certificate) {
-    if (!certificate.is_enough) hasCelebrated = false;
+    if (!certificate.is_enough) {
+      hasCelebrated = false;
+      if (!store.get("isFinishShown")) return;
+      setFinish(false);
+      session.tell("The certificate does not hold any more: the answers are others now. More answers help.", "bad");
+      return;
+    }
     const isMidRun = store.get("question")?.steps?.length > 0;
-    if (!certificate.is_enough || hasCelebrated || isMidRun) return;
+    const isBusy = isMidRun || store.get("phase") === "correcting" || ask.isCommenting;
+    if (hasCelebrated || isBusy) return;
     hasCelebrated = true;
     setFinish(true);
   }
@@ -139,8 +147,10 @@ export function startWork(main, { study, api }) {
       outbox.hurry();
       if (!["saving", "correcting"].includes(store.get("phase"))) session.fetch();
     },
-    answers({ num_answers: count }) {
+    answers({ num_answers: count, open }) {
       store.set(store.get("phase") === "saving" ? {} : { numAnswers: count });
+      session.follow(open);
+      if (store.get("certificate")?.is_enough) refresh("certificate"); // is it still about all answers?
       aging ??= setTimeout(() => {
         aging = null;
         store.set({ historyAge: store.get("historyAge") + 1 });
@@ -165,9 +175,10 @@ export function startWork(main, { study, api }) {
 
   /** Keys are for the question wherever the focus is, unless a field or a map has them. */
   function pressed(event) {
-    if (store.get("isFinishShown") || help.open) return;
+    if (help.open) return;
     const meant = meaningOf(event, store.get("question")?.actions ?? []);
     if (!meant) return;
+    if (store.get("isFinishShown") && meant.command !== "help") return finish.remind();
     event.preventDefault();
     if (event.repeat) return;
     if (meant.action !== undefined) session.choose(meant.action);
@@ -180,6 +191,7 @@ export function startWork(main, { study, api }) {
 
   return {
     stop() {
+      isStopped = true;
       live.stop();
       clearInterval(polling);
       clearTimeout(aging);
@@ -205,10 +217,11 @@ function showConnection(store, isOnline, isLost) {
   timer = setTimeout(
     () => {
       element.classList.add("lost");
-      const kept = store.get("isLost")
-        ? "Your answer is kept here and sent as soon as it is back."
+      const [isKept, reason] = [store.get("isLost"), store.get("reason")];
+      const kept = isKept
+        ? `Your answer is kept here and sent as soon as ${reason ? "it can be" : "it is back"}.`
         : "Nothing is lost.";
-      say(element, `The server does not answer; trying again. ${kept}`);
+      say(element, `${reason || "The server does not answer; trying again."} ${kept}`);
     },
     isLost ? 300 : PATIENCE,
   );
@@ -221,7 +234,7 @@ function showPeople(people, own, explanation = "") {
       h(
         "li",
         { class: name === own ? "own" : "" },
-        h("span", { class: "who" }, name ?? "you"),
+        h("span", { class: "who" }, name ?? (own === null ? "you" : "somebody")),
         h("span", { class: "hint" }, counted(count, "answer")),
       ),
       explanation,

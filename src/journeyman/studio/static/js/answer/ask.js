@@ -115,6 +115,10 @@ export class Ask {
     );
   }
 
+  get isCommenting() {
+    return !this.commenting.hidden && this.field.value.trim() !== this.keptComment;
+  }
+
   toggleComment(isOpen = this.commenting.hidden) {
     this.commenting.hidden = !isOpen;
     this.commentButton.setAttribute("aria-expanded", String(isOpen));
@@ -132,7 +136,8 @@ export class Ask {
     const isWaiting = !question;
     Object.assign(this.element.dataset, { phase, question: question?.id ?? "" });
     this.waiting.hidden = !isWaiting;
-    for (const part of [this.body, this.hint, this.why, this.count, this.again]) part.hidden = isWaiting;
+    for (const part of [this.hint, this.why, this.count, this.again]) part.hidden = isWaiting;
+    this.element.classList.toggle("without-question", isWaiting); // what was said last stays
     this.element.classList.toggle("correcting", phase === "correcting");
     this.element.setAttribute("aria-busy", String(phase === "saving" || phase === "preparing"));
     if (isWaiting) {

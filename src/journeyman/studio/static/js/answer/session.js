@@ -9,11 +9,16 @@ import { Refusal } from "../api.js";
 import { after } from "../dom.js";
 
 const READING = 1100; // milliseconds for which the last step of a run stays visible
+const SURE = 8000; // milliseconds within which something that is for good has to be said again
 
 export class Session {
-  /** `stageFn()` is the drawing of the moment; `announce(text)` speaks to screen readers. */
-  constructor({ api, outbox, store, stageFn, announce }) {
-    Object.assign(this, { api, outbox, store, stageFn, announce, resume: null, isFetching: false, undoable: null });
+  /**
+   * `stageFn()` is the drawing of the moment; `announce(text)` speaks to screen readers; `refused(error)` hears why
+   * this person is asked nothing here, whatever they do.
+   */
+  constructor({ api, outbox, store, stageFn, announce, refused }) {
+    Object.assign(this, { api, outbox, store, stageFn, announce, refused });
+    Object.assign(this, { resume: null, isFetching: false, undoable: null, doubted: null, numDone: 0 });
   }
 
   get question() {
@@ -28,14 +33,31 @@ export class Session {
   async fetch() {
     if (this.isFetching || this.phase === "saving") return;
     this.isFetching = true;
+    const { numDone } = this;
     try {
       const next = await this.api.get("question");
-      if (this.phase !== "saving" && this.phase !== "correcting") this.take(next);
+      if (this.phase !== "saving" && this.phase !== "correcting" && numDone === this.numDone) this.take(next);
     } catch (error) {
-      if (error instanceof Refusal) this.tell(error.message, "bad");
+      if (error instanceof Refusal) this.fail(error);
     } finally {
       this.isFetching = false;
     }
+    if (numDone !== this.numDone && this.phase === "loading") await this.fetch(); // what came was of before
+  }
+
+  /** Say that no question can be had; for good, unless it is the server's fault or that of a token that was replaced. */
+  fail(error) {
+    if (error.status === 401 || error.status >= 500) this.tell(error.message, "bad");
+    else this.refused(error);
+  }
+
+  /** Go on if the question that is shown is not among the `open` ones any more: another page or program answered. */
+  async follow(open) {
+    const { question, phase } = this;
+    if (phase !== "asking" || question.steps?.length || open.includes(question.id)) return;
+    await this.fetch();
+    if (this.phase === "asking" && this.question.id !== question.id)
+      this.tell("The question that was here is answered elsewhere. This is the next one.");
   }
 
   /** Show what comes next: a question, or why there is none. */
@@ -47,6 +69,7 @@ export class Session {
       return;
     }
     const isNew = next.question.id !== this.question?.id;
+    if (isNew) this.doubted = null;
     this.store.set({ question: next.question, phase: "asking", message: "" });
     if (isNew || next.question.kind === "trajectory") this.announce(`${before} ${next.question.text}`.trim());
   }
@@ -128,6 +151,7 @@ export class Session {
   }
 
   async undoAnswer(id) {
+    this.store.set({ isFinishShown: false });
     await this.exchange("undo", { answer: id }, (reply) => {
       this.undoable = null;
       this.tell("Taken back. Answer it again, or skip it.");
@@ -156,14 +180,15 @@ export class Session {
   /** Say that a question cannot be answered; that is for good, so that it has to be said twice. */
   async cannot() {
     if (this.phase !== "asking") return;
-    if (this.doubted !== this.question.id) {
-      this.doubted = this.question.id;
+    const { id } = this.question;
+    if (this.doubted?.id !== id || Date.now() - this.doubted.at > SURE) {
+      this.doubted = { id, at: Date.now() };
       this.tell(
         "Nobody would be asked about this place again, and that cannot be undone. Say it once more to be sure.",
       );
       return;
     }
-    await this.exchange("cannot", { question: this.question.id }, (reply) => {
+    await this.exchange("cannot", { question: id }, (reply) => {
       this.tell("This place will not be asked about again.");
       this.take(reply.next);
     });
@@ -197,6 +222,8 @@ export class Session {
   async correct(item) {
     if (this.phase === "saving") return;
     if (item.kind === "trajectory") return this.undoAnswer(item.id);
+    this.store.set({ isFinishShown: false });
+    this.doubted = null;
     this.resume ??= this.question;
     let question;
     try {
@@ -245,11 +272,13 @@ export class Session {
     const question = this.resume;
     this.resume = null;
     this.store.set({ phase: question ? "asking" : "loading", question });
-    if (!question) this.fetch();
+    this.fetch(); // it may have been answered elsewhere meanwhile
   }
 
   /** Send a request and go on with its reply; what the server refuses is said, and the open question shown again. */
   async exchange(route, body, replied) {
+    this.doubted = null;
+    this.numDone += 1;
     this.store.set({ phase: "saving" });
     try {
       const reply = await this.outbox.send(route, body);

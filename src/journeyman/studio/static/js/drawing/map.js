@@ -64,15 +64,16 @@ function paint(shape, share) {
   shape.style.setProperty("--share", isKnown ? `${Math.round(1000 * Math.min(1, Math.abs(share))) / 10}%` : "0%");
 }
 
-/** Return the place next to one in the direction of an arrow key, for looking at a map without a mouse. */
-export function neighbour(world, place, dx, dy) {
+/** Return the place next to one in the direction of an arrow key, of those that are shown: for who has no mouse. */
+export function neighbour(world, place, dx, dy, shown) {
   const from = world.places[place];
   let [best, least] = [place, Infinity];
-  world.places.forEach((to, other) => {
+  for (const other of shown) {
+    const to = world.places[other];
     const [x, y] = [to.x - from.x, to.y - from.y];
     const [along, across] = [x * dx + y * dy, Math.abs(x * dy) + Math.abs(y * dx)];
     if (along > 0.2 && across <= along + 0.01 && along + 2 * across < least)
       [best, least] = [other, along + 2 * across];
-  });
+  }
   return best;
 }

@@ -8,7 +8,8 @@
 import { after, h, isStill, s } from "../dom.js";
 import { directionOf, shownKeys } from "../answer/keys.js";
 import { explain } from "../explain.js";
-import { arrow, centre, makeBoard, reach, round, shortened } from "./board.js";
+import { arrow, centre, makeBoard, reach, round, shortened, UNIT } from "./board.js";
+import { extent, labelsOf } from "./labels.js";
 import { isInside, partAround } from "./world.js";
 
 const GLIDE = 170; // milliseconds of one move, as in the style sheet
@@ -64,11 +65,18 @@ class Stage {
   }
 
   build(label) {
-    const part = partAround(this.world, this.place);
+    const shown = partAround(this.world, this.place);
+    const isBeside = (place) => this.world.kind === "graph" && lettersOf(this.world.places[place].label) > MAX_INSIDE;
+    this.labels = labelsOf(this.world, shown.places, shown.places.filter(isBeside));
+    const part = widened(shown, [...this.labels.values()]);
     this.board = makeBoard(this.world, part, { label, className: "asked" });
     this.token = token(reach(this.world));
     this.layer = s("g");
     this.board.over.append(this.layer, this.token);
+    for (const [place, { text }] of this.labels) {
+      const { label: name } = this.world.places[place];
+      if (text !== name) this.board.shapes.get(place).append(s("title", {}, name));
+    }
     this.names = new Map(part.places.map((place) => [place, this.name(place)]).filter(([, name]) => name));
     this.board.marks.append(s("g", { class: "names", "aria-hidden": "true" }, [...this.names.values()]));
     const shape = { "--ratio": round(part.width / part.height), "--columns": round(part.width) };
@@ -116,11 +124,10 @@ class Stage {
         ? s("text", { class: "kind", x: x - 39, y: y - 24 }, short(word, 9))
         : null;
     }
-    if (label.length <= MAX_INSIDE) return s("text", { class: "node-name", x, y }, label);
-    const [dx, dy] = freeSide(this.world, place);
-    const rim = reach(this.world) + 10;
-    const at = { x: x + dx * rim, y: y + dy * (rim + 8), "text-anchor": ["end", "middle", "start"][dx + 1] };
-    return s("text", { class: "node-label", ...at }, short(label, 14));
+    const beside = this.labels.get(place);
+    if (!beside) return s("text", { class: "node-name", x, y }, label);
+    const at = { x: beside.x, y: beside.y, "text-anchor": ["end", "middle", "start"][beside.side + 1] };
+    return s("text", { class: "node-label", ...at }, beside.text);
   }
 
   /** Write the name of a cell at its foot while an arrow points down at its head. */
@@ -223,25 +230,15 @@ function token(size) {
   );
 }
 
-const SIDES = [
-  [0, 1],
-  [0, -1],
-  [1, 0],
-  [-1, 0],
-]; // below, above, right, left
-
-/** Return the side of a node that is furthest from all lines that end there. */
-function freeSide(world, place) {
-  const from = world.places[place];
-  const others = world.links
-    .filter(([one, other]) => one === place || other === place)
-    .map(([one, other]) => world.places[one === place ? other : one]);
-  const nearness = ([dx, dy]) =>
-    Math.max(
-      -1,
-      ...others.map(({ x, y }) => ((x - from.x) * dx + (y - from.y) * dy) / (Math.hypot(x - from.x, y - from.y) || 1)),
-    );
-  return SIDES.reduce((best, side) => (nearness(side) < nearness(best) - 0.05 ? side : best));
+/** Return a part of a world, made so wide that the names beside its places lie inside. */
+function widened(part, labels) {
+  if (!labels.length) return part;
+  const [left, right] = extent(labels).map((length) => length / UNIT);
+  const x = Math.min(part.x, left);
+  return { ...part, x, width: Math.max(part.x + part.width, right) - x };
 }
 
-const short = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+const lettersOf = (text) => [...text].length;
+
+/** Return a text of so many letters at most, none of them cut in half. */
+const short = (text, length) => (lettersOf(text) > length ? `${[...text].slice(0, length - 1).join("")}…` : text);

@@ -41,13 +41,19 @@ async function fetchFile(event) {
 
 const KEPT = 60000; // milliseconds for which a browser may take to store a file
 
-/** Return why the certificate has another chance than the panel of progress: it looked longer, or at fewer answers. */
-function differenceWords({ is_current: isCurrent, after: count }, belief) {
-  const about = isCurrent ? "" : ` It is about the first ${counted(count, "answer")}; newer ones are being looked at.`;
-  if (!belief?.is_ready || belief.sure === null) return about.trim();
+/** Return why the certificate has another chance than the panel of progress: it looked longer. */
+function differenceWords(belief) {
+  if (!belief?.is_ready || belief.sure === null) return "";
   const now = percent(1 - belief.sure);
-  return `Computed afresh, from more samples than the quick estimate of ${now} that “How far it is” shows.${about}`;
+  return `Computed afresh, from more samples than the quick estimate of ${now} that “How far it is” shows.`;
 }
+
+/** Return what the certificate knows nothing of; nothing if it is about all answers, as they are now. */
+const outdatedWords = ({ is_current: isCurrent, after: count }) =>
+  isCurrent
+    ? ""
+    : `Answers were given, corrected or taken back since: this is about the ${counted(count, "answer")} of before, and ` +
+      "may not hold any more. What changed is being looked at.";
 
 /** Return a share with as many digits as it takes to tell it from another one. */
 function apart(share, other) {
@@ -59,6 +65,8 @@ function apart(share, other) {
 export function finishPanel(store, api, goOnFn) {
   const title = h("h2", { tabindex: "-1", id: "finish" });
   const claim = h("p", { class: "lead" });
+  const outdated = h("p", { class: "warning", role: "status" });
+  const reminder = h("p", { class: "hint", role: "status" });
   const bound = explained("", "", "number");
   const differs = h("p", { class: "hint" });
   const sentences = h("ul");
@@ -82,6 +90,7 @@ export function finishPanel(store, api, goOnFn) {
     h("p", { class: "seal", "aria-hidden": "true" }, "✓"),
     title,
     claim,
+    outdated,
     h("p", {}, bound),
     differs,
     h("h3", {}, "It assumes that"),
@@ -89,7 +98,8 @@ export function finishPanel(store, api, goOnFn) {
     rests,
     h("h3", {}, "Take it with you"),
     links,
-    h("p", {}, h("button", { type: "button", onclick: goOnFn }, "Go on answering")),
+    h("p", { class: "go-on" }, h("button", { type: "button", onclick: goOnFn }, "Go on answering")),
+    reminder,
   );
   store.on(["certificate", "belief"], ({ certificate, belief }) => {
     if (!certificate?.is_enough) return;
@@ -105,7 +115,10 @@ export function finishPanel(store, api, goOnFn) {
     );
     bound.hidden = differs.hidden = upper === null || upper === undefined;
     explain(differs, store.get("study").explain.goal);
-    say(differs, differenceWords(certificate, belief));
+    say(differs, differenceWords(belief));
+    explain(outdated, store.get("study").explain.answers);
+    say(outdated, outdatedWords(certificate));
+    outdated.hidden = certificate.is_current;
     refill(
       assumptions,
       (certificate.assumptions ?? []).map((text) => explain(h("li", {}, text), ASSUMED)),
@@ -115,5 +128,8 @@ export function finishPanel(store, api, goOnFn) {
       [certificate.sentences ?? [], certificate.advice ?? []].flat().map((text) => explain(h("li", {}, text), BEHIND)),
     );
   });
-  return { element, title };
+  store.on(["isFinishShown"], () => say(reminder, ""));
+  /** Say why keys do nothing now. */
+  const remind = () => say(reminder, "To answer, press “Go on answering” first. Nothing was answered just now.");
+  return { element, title, remind };
 }

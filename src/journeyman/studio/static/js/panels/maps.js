@@ -28,7 +28,8 @@ export function mapsPanel(store) {
   let view = null;
   store.on(["world"], ({ world }) => {
     if (!world) return;
-    view = world.kind === "list" ? tableView(world, store.get("study").explain.place) : mapsView(world, readout);
+    const { place, places } = store.get("study").explain;
+    view = world.kind === "list" ? tableView(world, place) : mapsView(world, readout, places);
     readout.element.hidden = world.kind === "list";
     refill(holder, view.element);
   });
@@ -39,7 +40,7 @@ export function mapsPanel(store) {
   return element;
 }
 
-function mapsView(world, readout) {
+function mapsView(world, readout, aboutPlaces) {
   let [knowledge, states, pointed] = [null, [], null];
   const maps = {};
   const point = (place) => {
@@ -83,11 +84,13 @@ function mapsView(world, readout) {
     const direction = KEYS[event.key];
     if (!direction) return;
     event.preventDefault();
-    point(pointed === null ? (maps.help.board?.part.around ?? 0) : neighbour(world, pointed, ...direction));
+    if (!maps.help.board) return;
+    point(pointed === null ? maps.help.board.part.around : neighbour(world, pointed, ...direction, maps.help.board.part.places));
   });
 
+  const note = explain(h("p", { class: "hint", hidden: true }), aboutPlaces);
   return {
-    element,
+    element: [note, element],
     show(belief, state) {
       knowledge = belief;
       states = statesLike(world, state);
@@ -136,7 +139,10 @@ function mapsView(world, readout) {
       }
       if (!belief.scores) figures[0].element.hidden = true;
       else figures[0].element.hidden = false;
-      point(pointed);
+      const { part } = maps.help.board;
+      note.hidden = part.isWhole;
+      say(note, `These maps show ${part.places.length} of ${world.places.length} places, around the question.`);
+      point(part.places.includes(pointed) ? pointed : null);
     },
   };
 }
@@ -166,7 +172,7 @@ function glyphOf(world, { policy }, state) {
   const { move } = world.actions[action];
   if (move) return { dx: move[1], dy: move[0] };
   const next = world.outcomes?.[state]?.[action]?.[0]?.[0];
-  if (next === undefined || next === null) return { text: world.actions[action].label.slice(0, 3) };
+  if (next === undefined || next === null) return { text: [...world.actions[action].label].slice(0, 3).join("") };
   const [from, to] = [world.places[place], world.places[world.placeOf[next]]];
   return { dx: to.x - from.x, dy: to.y - from.y };
 }

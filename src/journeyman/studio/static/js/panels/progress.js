@@ -7,21 +7,24 @@ import { drawChart } from "./chart.js";
 
 /** Return what the certificate says, where the numbers alone would let one expect something else. */
 function verdictWords(
-  { status, headline, reasons, p_hat: chance, upper_bound: upper, after, is_enough: isEnough },
+  { status, headline, p_hat: chance, upper_bound: upper, after, is_enough: isEnough },
   belief,
 ) {
   const isLikely = belief.sure !== null && belief.sure >= belief.wanted;
   if (isEnough) return "";
+  if (["holds", "doubtful"].includes(status) && belief.sure !== null)
+    return "A closer look says that the certificate holds. A fresh, longer one is under way, and has to confirm it.";
   if (["unknown", "not_yet"].includes(status))
     return isLikely ? "Sure enough for a closer look, which comes next." : "";
+  if (status === "refused")
+    return `After ${counted(after, "answer")}, a closer look could not tell whether the certificate holds. More answers help.`;
   const sentence = headline.replace("HOLDS", "holds").replace("NOT", "not").replace("THE MODEL IS", "the model is");
   const about = `After ${counted(after, "answer")}, from a closer look: ${sentence}`;
   const found =
     upper === null
       ? ""
       : ` The chance is about ${percent(chance)} and may be up to ${percent(upper)}; wanted ${percent(belief.delta)}.`;
-  const why = status === "refused" ? ` ${reasons.join(" ")}` : found;
-  return status === "doubtful" ? about : `${about}${why} More answers help.`;
+  return status === "doubtful" ? about : `${about}${found} More answers help.`;
 }
 
 export function progressPanel(store) {
@@ -46,6 +49,8 @@ export function progressPanel(store) {
   const numbers = h("p", { class: "numbers-line" }, answers, loss, h("span", { "aria-live": "polite" }, looked));
   const worker = h("p", { class: "worker hint" });
   const verdict = h("p", { class: "verdict" });
+  const reasons = h("ul", { class: "sentences" });
+  const why = h("details", { class: "hint" }, h("summary", {}, "For whoever set this study up"), reasons);
   const element = h(
     "section",
     { class: "card progress", "aria-labelledby": "progress-title" },
@@ -56,6 +61,7 @@ export function progressPanel(store) {
     chart,
     numbers,
     verdict,
+    why,
     worker,
   );
 
@@ -109,6 +115,13 @@ export function progressPanel(store) {
     say(verdict, belief?.is_ready && certificate ? verdictWords(certificate, belief) : "");
     explain(verdict, belief?.explain?.certificate ?? "");
     verdict.hidden = verdict.textContent === "";
+    why.hidden = verdict.hidden || certificate?.status !== "refused" || !certificate.reasons.length;
+    if (why.hidden || String(certificate.reasons) === why.dataset.shown) return;
+    why.dataset.shown = String(certificate.reasons);
+    refill(
+      reasons,
+      certificate.reasons.map((text) => explain(h("li", {}, text), belief.explain?.certificate)),
+    );
   });
   store.on(["worker", "belief", "numAnswers"], ({ worker: state, belief, numAnswers }) => {
     const behind = belief?.is_ready ? Math.max(0, numAnswers - belief.based_on) : 0;
