@@ -296,7 +296,7 @@ ELSEWHERE = (
     ),
     Entry(
         "docs/calibration/experts/experts.png",
-        "**Ranks with experts of whom not everything is known.** As above, with unknown beta, lapses and soft values.",
+        "**Ranks with experts with unknown parameters.** As above, with unknown beta, lapses and soft values.",
         "`docs/calibration/run.py table --programme experts`, from raw results: hours",
     ),
     Entry(
@@ -330,7 +330,8 @@ def page() -> str:
         "names them. Colours "
         "of lines and marks are Okabe and Ito's, which readers with any colour vision can tell apart, "
         "and no difference "
-        "is shown by colour alone; maps use viridis, or a diverging scale where 0 matters.",
+        "is shown by colour alone; maps use shades of purple (those of kernel priors viridis), or a diverging scale "
+        "where 0 matters.",
         "## Learning, asking, certifying",
         *(_shown(entry) for entry in OWN),
         "## Calibration and trust",

@@ -15,12 +15,15 @@ TAIL = """
 *wrong* counts results that are not what they should be: a refusal of the kind that fits, or the end of the connection.
 "closed" means that the server ended it without a response, "left" that the attacker did, "hung" that nothing came
 within 30 seconds. A head has to come within 20 seconds, else the connection is ended; a body too, else there is a 408.
-Wrong tokens are limited to one in two seconds (429), which does not hold up who has the token. A 503 asks to send the
+Wrong tokens are limited to one in two seconds (429), which does not delay those who have it. A 503 asks to send the
 same again; people did, and what they sent was kept once.
 
 *Memory* is called flat if a straight line through the last two thirds of the time grows by less than 10 % over them, or
 by less than 4 kB for each answer in that time. A study holds its history in memory: measured object by object, an event
-that asks and one that answers take about 1.9 kB together, and the ledger 0.4 kB.
+that asks and one that answers take about 1.9 kB together, and the ledger 0.4 kB; what else grows was not found.
+
+Answers count while people think for some seconds. Acknowledged are also those of connections that broke, and those of
+the end, when everybody answers without thinking until the server is killed.
 
 Annotators, attackers, server and the process that computes share two cores with whatever else runs: the load of the
 machine was {load:.1f} when the run began. So times are an upper limit of what a machine of its own would show.

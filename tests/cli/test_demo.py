@@ -1,10 +1,8 @@
 import io
 import json
-import re
 import shlex
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from report.html_checks import checked_page
@@ -99,14 +97,3 @@ def test_no_steps_is_an_error(steps, tmp_path, monkeypatch, capsys):
         cli.main()
     assert stop.value.code == 1
     assert "steps must be a whole number of at least 1" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_the_readme_shows_what_the_demo_prints(tmp_path):
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    block = next(text for text in re.findall(r"^```text\n(.*?)^```$", readme, re.M | re.S) if "PAC-EIG" in text)
-    hook = sys.excepthook
-    result = CliRunner().invoke(cli.app, ["demo", "--out", str(tmp_path)], env={"COLUMNS": "80"})
-    sys.excepthook = hook
-    for part in block.split("...\n"):
-        assert part in result.stdout
