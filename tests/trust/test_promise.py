@@ -8,13 +8,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
 from journeyman import ActiveLearner
+from journeyman.apprentice.regret import failures_of
+from journeyman.demonstrations import Demonstration
 from journeyman.errors import InferenceError
+from journeyman.inference import infer
 from journeyman.mdp import FiniteMDP
 from journeyman.problem import Problem
-from journeyman.rewards import Discrete, LinearFeatures
+from journeyman.rewards import Discrete, LinearFeatures, Normal
 from journeyman.storage.run_tables import continue_table, read_table
 from journeyman.worlds import World
 from journeyman.worlds.world import world_rng
@@ -32,10 +35,12 @@ def load(name):
         sys.path.remove(str(FOLDER))
 
 
-programme, tables, run = (load(name) for name in ("programme", "tables", "run"))
-for name in ("programme", "tables", "run"):
+NAMES = ("programme", "tables", "run", "second_judge")
+programme, tables, run, second_judge = (load(name) for name in NAMES)
+for name in NAMES:
     del sys.modules[name]
 ROWS = read_table(run.TABLE, run.FORMAT)
+JUDGED = read_table(second_judge.TABLE, second_judge.FORMAT)
 
 
 def two_states(seed, slip):
@@ -147,6 +152,12 @@ def test_intervals_are_exact(hits, total):
     found = tables.Share.of([True] * hits + [False] * (total - hits))
     exact = binomtest(hits, total).proportion_ci(0.95, method="exact")
     assert (found.low, found.high) == pytest.approx((exact.low, exact.high))
+
+
+def test_the_chance_of_so_many_is_exact():
+    assert tables.chance_of(13, [0.07] * 150) == pytest.approx(binom.sf(12, 150, 0.07))
+    assert tables.chance_of(2, [0.5, 0.1]) == pytest.approx(0.05)
+    assert tables.chance_of(0, [0.3]) == pytest.approx(1.0)
 
 
 def test_nothing_certified_says_nothing():
@@ -270,3 +281,29 @@ def test_certificates_keep_their_promise():
     for key, one in tables.by_configuration(ROWS).items():
         if key[3] == programme.NOTHING:
             assert not one.is_above, key
+
+
+def test_the_second_judge_finds_the_exact_chance():
+    mdp = two_states(0, 0.1).problem.mdp
+    features = np.zeros((2, 2, 2))
+    features[[0, 1], 0, [0, 1]] = 1.0
+    problem = Problem(mdp, LinearFeatures(features, mdp), Normal(2, 0.0, 1.0), 3.0)
+    answers = [Demonstration.annotation(s, a) for s, a in ((0, 0), (1, 1), (1, 0), (0, 0))]
+    exact = infer(problem, answers, "enumerate", num_points=2**14)
+    for policy in ([0, 0], [0, 1], [1, 0]):
+        chance = exact.mean(failures_of(exact, policy, programme.EPSILON, "initial").is_failing)
+        found = second_judge.sampled_again(problem, answers, np.array(policy), seed=1)
+        assert found["judged"] == pytest.approx(chance, abs=5.0 * found["error"] + 0.005)
+        assert 0.0 < found["error"] < 0.02 and found["r_hat"] < 1.01
+
+
+def test_the_second_judge_agrees_that_the_promise_is_kept():
+    """The mean chance to fail is within delta for every configuration, and the page says what the table says."""
+    assert len(JUDGED) > 0
+    assert "\n".join(second_judge.lines_of(JUDGED)) in PAGE.read_text("utf-8")
+    found = {}
+    for row in JUDGED:
+        if row["is_certified"]:
+            found.setdefault(tuple(row[name] for name in programme.COLUMNS[:-1]), []).append(row["judged"])
+    for key, chances in found.items():
+        assert np.mean(chances) <= key[1], key

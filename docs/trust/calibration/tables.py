@@ -74,7 +74,7 @@ class Summary:
     wrong: of the confirmed certificates, whose true regret is epsilon or more; first_wrong: of the certificates that
     held for the first time, confirmed or not; doubted: runs in which the model check spoke; silent: of the confirmed
     certificates, those that are wrong without a word of the model check. failed: runs that ended in an error; chance:
-    stated for confirmed ones, on average.
+    stated for confirmed ones, on average; luck: that as many of them are wrong as are, or more, if it is the right one.
     """
 
     runs: int
@@ -82,6 +82,7 @@ class Summary:
     delta: float
     answers: float
     chance: float | None
+    luck: float | None
     wrong: Share
     first_wrong: Share
     doubted: Share
@@ -108,6 +109,7 @@ def summarise(rows: Sequence[Row]) -> Summary:
     """Count what became of runs, at least one, all with the same delta."""
     (delta,) = {row["delta"] for row in rows}
     certified = [row for row in rows if row["is_certified"]]
+    wrong = Share.of(row["regret"] >= EPSILON for row in certified)
     first = [row for row in rows if row["first_answers"] is not None]
     return Summary(
         runs=len(rows),
@@ -115,12 +117,21 @@ def summarise(rows: Sequence[Row]) -> Summary:
         delta=delta,
         answers=float(np.mean([row["answers"] for row in rows])),
         chance=float(np.mean([row["chance"] for row in certified])) if certified else None,
-        wrong=Share.of(row["regret"] >= EPSILON for row in certified),
+        luck=chance_of(wrong.hits, [row["chance"] for row in certified]) if certified else None,
+        wrong=wrong,
         first_wrong=Share.of(row["first_regret"] >= EPSILON for row in first),
         doubted=Share.of(row["is_doubtful"] for row in rows),
         silent=Share.of(row["regret"] >= EPSILON and not row["is_doubtful"] for row in certified),
         cpu_seconds=float(np.mean([row["cpu_seconds"] for row in rows])),
     )
+
+
+def chance_of(hits: int, chances: Iterable[float]) -> float:
+    """Return the chance that so many of independent events happen, or more: exact (Poisson's binomial)."""
+    counts = np.ones(1)
+    for chance in chances:
+        counts = np.convolve(counts, (1.0 - chance, chance))
+    return float(counts[hits:].sum())
 
 
 def by_configuration(rows: Iterable[Row]) -> dict[tuple[str, float, str, str], Summary]:
@@ -178,6 +189,14 @@ def verdict_lines(single: dict[tuple[str, float, str, str], Summary], all_right:
         for delta, one in all_right.items()
     ]
     lines = [f"{sum(one.runs for one in right.values()):,} problems: {'; '.join(parts)}."]
+    stated = [
+        f"{one.chance * one.wrong.total:.1f} wrong ones at delta {delta:g}, and {one.wrong.hits} are "
+        f"(chance of so many or more, if that is right: {100 * one.luck:.1f} %)"
+        for delta, one in all_right.items()
+        if one.chance is not None and one.luck is not None
+    ]
+    if stated:
+        lines.append(f"The certificates themselves stated {'; '.join(stated)}.")
     for what, part, flag in (("confirmed", "wrong", "is_above"), ("first", "first_wrong", "is_first_above")):
         above = [f"{key[0]} at {key[1]:g}, beta {key[2]}" for key, one in right.items() if getattr(one, flag)]
         num_below = sum(getattr(one, part).high <= one.delta for one in right.values())
