@@ -33,8 +33,8 @@ SEE = {
 SEE_BEYOND = {
     "ours": "our functions have less regret than nuPAC-EIG in the first steps, most of all before the chance of regret "
     "begins to fall.",
-    "forms": "on 10x10 only the weighted forms with edges above zero leave the others, that of local scope first; on 8x8, "
-    "where episodes start anywhere, forms hardly differ before step 75.",
+    "forms": "on 10x10 only the weighted forms with edges above zero leave the others, that of local scope first; on "
+    "8x8, where episodes start anywhere, forms hardly differ before step 75.",
 }
 SEE_ON_MAPS = {
     "jail": "Average over instances. Action entropy puts all of them into the jail; the information gains ask from "
