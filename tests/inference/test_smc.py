@@ -185,6 +185,17 @@ def test_nothing_is_left_of_an_answer_that_is_taken_back(lag):
     assert num_restarts > 3 and not particles.log_weights.any()
 
 
+def test_a_snapshot_moved_by_an_answer_that_is_gone_is_refused():
+    world = make_world("jail", 1)
+    particles = smc.update(smc.start(world.problem, num_particles=200, ess_threshold=0.95), annotations(world, 20))
+    assert particles.moved_counts.any()
+    kept = smc.to_snapshot(particles)
+    smc.from_snapshot(world.problem, kept)
+    kept.arrays["counts"] = np.zeros_like(kept.arrays["counts"])
+    with pytest.raises(InputError, match="taken back"):
+        smc.from_snapshot(world.problem, kept)
+
+
 @pytest.mark.slow
 def test_removing_after_moves_agrees_with_enumeration():
     world = make_world("jail", 1)

@@ -77,6 +77,7 @@ SEARCH_ENTRIES = (
 )
 SEARCH_GROWTH = 1.25  # of the number of answers before another search
 CLEARLY_LESS = 1.0  # log evidence, in nats
+ROUNDING = 1e-6  # of counts that were taken apart and added up
 LARGE_ENTRIES = 10_000_000  # values of particles by default, in worlds of more than 20,000 states
 LEAST_PARTICLES = 128
 LARGE_CHAIN_LENGTH = 4  # of as few particles: else there would be too few ancestors
@@ -539,6 +540,12 @@ def from_snapshot(problem: Problem, snapshot: Snapshot, *, seed: int = 0, **sett
         raise InputError(
             f"a snapshot must belong to its problem of {num_states} states, got values of shape "
             f"{arrays['values'].shape}. Restore without it: snapshot=None."
+        )
+    moved = [arrays["moved_counts"], *(snapshot.arrays[name] for name in snapshot.arrays if name == "started_counts")]
+    if not problem.prior.is_discrete and any((one > arrays["counts"] + ROUNDING).any() for one in moved):
+        raise InputError(
+            "a snapshot must hold particles that were moved by answers that count, got some by answers that were taken "
+            "back, as older versions kept them. Restore without it: snapshot=None."
         )
     source = None
     if "source" in snapshot.facts:

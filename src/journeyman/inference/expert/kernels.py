@@ -312,10 +312,11 @@ def add_soft_adjoint(model, work, y, g):
                 chance = work.policy[s, a]
                 if chance > 0.0:
                     entropy -= chance * math.log(chance)
-                    if not model.is_state_only:
-                        work.g_reward[s * num_actions + a] += y[s] * chance
             if model.is_state_only:
                 work.g_reward[s] += y[s]
+            else:
+                for a in range(num_actions):
+                    work.g_reward[s * num_actions + a] += y[s] * work.policy[s, a]
             total -= y[s] * entropy
     work.slopes[g, 0] += total / work.parameters[g, 0]
 

@@ -10,7 +10,7 @@ import { explain } from "./explain.js";
 import { helpDialog } from "./help.js";
 import { listen } from "./live.js";
 import { Outbox } from "./outbox.js";
-import { finishPanel } from "./panels/finish.js";
+import { finishPanel, isPending } from "./panels/finish.js";
 import { historyPanel } from "./panels/history.js";
 import { mapsPanel } from "./panels/maps.js";
 import { modelPanel } from "./panels/model.js";
@@ -116,6 +116,7 @@ export function startWork(main, { study, api, refused }) {
 
   let hasCelebrated = false;
   function certified(certificate) {
+    if (isPending(certificate)) return; // it is looked at again: what was said last stands, as that of before
     if (!certificate.is_enough) {
       hasCelebrated = false;
       if (!store.get("isFinishShown")) return;

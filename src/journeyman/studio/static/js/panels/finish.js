@@ -39,6 +39,7 @@ async function fetchFile(event) {
   }
 }
 
+const PENDING = "This is the certificate of before. With the answers as they are now it is being looked at again.";
 const KEPT = 60000; // milliseconds for which a browser may take to store a file
 
 /** Return why the certificate has another chance than the panel of progress: it looked longer. */
@@ -54,6 +55,9 @@ const outdatedWords = ({ is_current: isCurrent, after: count }) =>
     ? ""
     : `Answers were given, corrected or taken back since: this is about the ${counted(count, "answer")} of before, and ` +
       "may not hold any more. What changed is being looked at.";
+
+/** Whether it was not looked for yet, or holds at a first look and is being confirmed. */
+export const isPending = ({ status, is_enough: isEnough }) => !isEnough && ["unknown", "holds"].includes(status);
 
 /** Return a share with as many digits as it takes to tell it from another one. */
 function apart(share, other) {
@@ -102,7 +106,11 @@ export function finishPanel(store, api, goOnFn) {
     reminder,
   );
   store.on(["certificate", "belief"], ({ certificate, belief }) => {
-    if (!certificate?.is_enough) return;
+    if (!certificate) return;
+    outdated.hidden = certificate.is_enough && certificate.is_current;
+    explain(outdated, store.get("study").explain.answers);
+    say(outdated, isPending(certificate) ? PENDING : outdatedWords(certificate));
+    if (!certificate.is_enough) return;
     const { headline, claim: words, upper_bound: upper, p_hat: estimate, delta } = certificate;
     say(title, headline.replace("HOLDS", "holds").replace("ON THE GRID ALONE", "on the grid alone"));
     say(claim, words ?? "");
@@ -116,9 +124,6 @@ export function finishPanel(store, api, goOnFn) {
     bound.hidden = differs.hidden = upper === null || upper === undefined;
     explain(differs, store.get("study").explain.goal);
     say(differs, differenceWords(belief));
-    explain(outdated, store.get("study").explain.answers);
-    say(outdated, outdatedWords(certificate));
-    outdated.hidden = certificate.is_current;
     refill(
       assumptions,
       (certificate.assumptions ?? []).map((text) => explain(h("li", {}, text), ASSUMED)),
