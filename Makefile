@@ -42,7 +42,7 @@ test-lowest: .venv/installed  ## Run the tests with the lowest versions that pyp
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-lowest
 	$(BIN)/uv pip install --quiet --python .venv-lowest --resolution lowest-direct '.[all]' --group test
 	.venv-lowest/bin/journeyman warmup
-	.venv-lowest/bin/python -m pytest -n auto --dist loadfile -W ignore::DeprecationWarning:matplotlib._mathtext -W ignore::DeprecationWarning:matplotlib._fontconfig_pattern -m "not slow" --ignore tests/browser $(PYTEST_ARGS)
+	.venv-lowest/bin/python -m pytest -n auto --dist loadfile -W ignore::DeprecationWarning:matplotlib._mathtext -W ignore::DeprecationWarning:matplotlib._fontconfig_pattern -W "ignore:'parseAll' argument:DeprecationWarning" -m "not slow" --ignore tests/browser $(PYTEST_ARGS)
 
 package: .venv/installed  ## Build wheel and source archive into dist/; try the wheel in an environment of its own, with each extra.
 	rm -rf dist
@@ -58,6 +58,9 @@ bench: .venv/installed-bench  ## Run the benchmarks of bench/, one after the oth
 docs: .venv/compiled .venv/installed-docs  ## Build the documentation, run its notebooks and check its links: docs/_build/html.
 	$(BIN)/python -m sphinx -W --keep-going -n -q -j auto -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python docs/check.py docs/_build/html
+
+# One style for the figures of the docs, whichever target makes them.
+gallery soak calibration trust-calibration reproduction-docs: export MATPLOTLIBRC := $(CURDIR)/docs/gallery/matplotlibrc
 
 gallery: .venv/compiled  ## Make the figures of the docs that take seconds, and docs/gallery/index.md.
 	$(BIN)/python docs/gallery/make.py
@@ -76,9 +79,9 @@ audit: .venv/installed  ## Known vulnerabilities of what is installed (needs the
 	$(BIN)/pip-audit --strict --no-deps --disable-pip -r .venv/audited.txt  # strict: what could not be looked up is no pass
 	$(BIN)/python docs/trust/dependencies.py
 
-calibration: .venv/installed  ## Continue the calibration programme (hours), and make its table.
-	$(BIN)/python docs/calibration/run.py run
-	$(BIN)/python docs/calibration/run.py table
+calibration: .venv/installed  ## Continue the calibration programme (hours), and make its tables and figures.
+	@set -e; for programme in methods experts; do for task in run table; do \
+	$(BIN)/python docs/calibration/run.py $$task --programme $$programme; done; done
 
 trust-calibration: .venv/compiled  ## Continue the runs that show whether certificates keep their promise (hours), and make table and figures.
 	$(BIN)/python docs/trust/calibration/run.py run

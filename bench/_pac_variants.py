@@ -12,6 +12,7 @@ from journeyman.acquisition import score
 from journeyman.inference import infer
 from journeyman.report import state_map
 from journeyman.report.drawing.cells import new_figure
+from journeyman.report.drawing.palette import VERMILLION
 from journeyman.worlds import make_world
 
 VARIANTS = {
@@ -43,7 +44,7 @@ def maps():
         for text in ax.texts:
             text.set_visible(False)
         row, column = mdp.grid.places[int(np.argmax(values))]
-        ax.plot(column, row, "*", color="#d55e00", markeredgecolor="white", markersize=15, zorder=6)
+        ax.plot(column, row, "*", color=VERMILLION, markeredgecolor="white", markersize=15, zorder=6)
         ax.set_title(label)
     return figure
 

@@ -88,6 +88,7 @@ def run_instance(seed: int) -> dict[str, Any]:
 def figure() -> Any:
     """Draw answers against seconds: each instance of the table, and their mean."""
     from journeyman.report.drawing.cells import new_figure
+    from journeyman.report.drawing.palette import BLUE
 
     rows = read_table(TABLE, FORMAT)
     answers, seconds = (np.array([row[name] for row in rows], dtype=float) for name in ("answers", "seconds"))
@@ -96,9 +97,7 @@ def figure() -> Any:
     for x, y in zip(seconds, answers, strict=True):
         axes.plot(x, y, color="0.8", linewidth=1, zorder=1)
     x, y = seconds.mean(axis=0), answers.mean(axis=0)
-    axes.plot(
-        x, y, color="#0072b2", marker="o", linewidth=2, zorder=3, label=f"mean of {len(rows)} instances, by draws"
-    )
+    axes.plot(x, y, color=BLUE, marker="o", linewidth=2, zorder=3, label=f"mean of {len(rows)} instances, by draws")
     for i, (budget, at, value) in enumerate(zip(BUDGETS, x, y, strict=True)):
         words = "nothing drawn" if budget == 0 else f"{budget // 1000}k"
         place = (-4, 8 if i % 2 == 0 else -16)

@@ -6,7 +6,7 @@ python -m reproduction.build --tables DIR --out DIR # other tables, another plac
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from journeyman.errors import InputError
@@ -36,12 +36,13 @@ from reproduction.pages.starts import START_CAPTION, Starts, beliefs, start_pict
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
+TABLES = HERE / "tables"
 
 
 def main() -> None:
     """Make all pages, as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", type=Path, default=HERE / "tables", help="folder of the tables")
+    parser.add_argument("--tables", type=Path, default=TABLES, help="folder of the tables")
     parser.add_argument("--out", type=Path, default=DOCS / "reproduction", help="folder for pages, numbers and figures")
     parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help="beliefs of figure 1 (default: %(default)s)")
     parser.add_argument("--no-figures", action="store_true", help="leave the figures as they are")
@@ -69,8 +70,7 @@ def build(tables: Path, out: Path, *, num_starts: int = NUM_SEEDS, has_figures: 
     has_figures
         Whether to draw anew; without it, figures stay as they are.
     """
-    answers = HERE.parent / "bench" / "answers.jsonl"
-    sources = load_sources(tables, DOCS / "calibration" / "table.json", HERE / "replay.parquet", answers)
+    sources = all_sources(tables)
     starts = beliefs(num_starts)
     claims = all_claims(sources, starts, finer_scores())
     sections = {
@@ -82,7 +82,7 @@ def build(tables: Path, out: Path, *, num_starts: int = NUM_SEEDS, has_figures: 
     named = named_numbers(sources, claims)
     section_tables = [table for _, tables in sections.values() for table in tables]
     advice, advice_tables = advice_page(sources, all_choices(sources))
-    drawn = [Picture("figure-1", START_CAPTION, lambda: start_picture(starts)), *pictures(sources)]
+    drawn = all_pictures(sources, lambda: starts)
     captions = {picture.name: picture.caption for picture in drawn}
     written = []
     for picture in drawn:
@@ -100,6 +100,17 @@ def build(tables: Path, out: Path, *, num_starts: int = NUM_SEEDS, has_figures: 
         written.append(out / name)
     _remove_others(out, written, (FOLDER, NUMBERS) if has_figures else (NUMBERS,))
     return written
+
+
+def all_sources(tables: Path = TABLES) -> Sources:
+    """Return all that pages and figures are made from."""
+    answers = HERE.parent / "bench" / "answers.jsonl"
+    return load_sources(tables, DOCS / "calibration" / "table.json", HERE / "replay.parquet", answers)
+
+
+def all_pictures(sources: Sources, starts_fn: Callable[[], Starts] = lambda: beliefs(1)) -> list[Picture]:
+    """Return all figures, in the order of the page; `starts_fn` is called when the first is drawn."""
+    return [Picture("figure-1", START_CAPTION, lambda: start_picture(starts_fn())), *pictures(sources)]
 
 
 def all_claims(sources: Sources, starts: Starts, finer: Sequence[Finer]) -> list[Claim]:

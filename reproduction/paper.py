@@ -4,28 +4,29 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from journeyman.report.drawing import palette as colour
 from journeyman.report.sweep.figure_data import DASH_DOTTED, DASHED, DOTTED, FigureOptions, Style
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 STYLES = {
-    "random": Style("#7f7f7f", DOTTED),
-    "action entropy": Style("#e69f00", DASHED),
-    "policy entropy": Style("#cc79a7", DASH_DOTTED),
-    "ActiveVaR": Style("#009e73", DASHED),
-    "Reward-EIG": Style("#0072b2", "-"),
-    "PAC-EIG": Style("#56b4e9", DASH_DOTTED),
-    "nuPAC-EIG": Style("#d55e00", "-"),
-    "expected_regret": Style("#882255", DASHED),
-    "regret_pac": Style("#000000", "-"),
-    "optimal_action_value": Style("#332288", DASH_DOTTED),
-    "nuPAC-EIG joint": Style("#117733", "-"),
-    "PAC-EIG joint": Style("#aa4499", DASHED),
-    "PAC-EIG (1/2, 1)": Style("#999933", DASH_DOTTED),
-    "PAC-EIG joint (1/2, 1)": Style("#661100", DOTTED),
-    "nuPAC-EIG (0, 1)": Style("#44aa99", DASHED),
-    "nuPAC-EIG joint (0, 1)": Style("#cc6677", DASH_DOTTED),
+    "random": Style(colour.GREY, DOTTED),
+    "action entropy": Style(colour.ORANGE, DASHED),
+    "policy entropy": Style(colour.PINK, DASH_DOTTED),
+    "ActiveVaR": Style(colour.GREEN, DASHED),
+    "Reward-EIG": Style(colour.BLUE, "-"),
+    "PAC-EIG": Style(colour.SKY, DASH_DOTTED),
+    "nuPAC-EIG": Style(colour.VERMILLION, "-"),
+    "expected_regret": Style(colour.WINE, DASHED),
+    "regret_pac": Style(colour.BLACK, "-"),
+    "optimal_action_value": Style(colour.INDIGO, DASH_DOTTED),
+    "nuPAC-EIG joint": Style(colour.FOREST, "-"),
+    "PAC-EIG joint": Style(colour.PURPLE, DASHED),
+    "PAC-EIG (1/2, 1)": Style(colour.OLIVE, DASH_DOTTED),
+    "PAC-EIG joint (1/2, 1)": Style(colour.BROWN, DOTTED),
+    "nuPAC-EIG (0, 1)": Style(colour.TEAL, DASHED),
+    "nuPAC-EIG joint (0, 1)": Style(colour.ROSE, DASH_DOTTED),
 }
 PAPER_METHODS = tuple(STYLES)[:7]  # the rest are other functions and forms
 PAPER_TRAJECTORY_METHODS = ("random", "action entropy", "Reward-EIG", "PAC-EIG")

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from journeyman import Demonstration, Normal, PerState, Problem, SimulatedExpert, infer, kernel_rewards
 from journeyman.problem_files import load_problem
 from journeyman.report.drawing.cells import new_figure
+from journeyman.report.drawing.palette import VERMILLION
 from journeyman.rewards import kernel_covariance
 from journeyman.worlds.gridworld import gridworld
 
@@ -76,18 +77,17 @@ def posteriors() -> Figure:
         fit = float(np.corrcoef(mean, truth)[0, 1])
         title = f"{name}: mean\ncorrelation with the truth {fit:.2f}"
         means = drawn(axes[0, column], mean.reshape(shape), title, -size, size, "RdBu")
-        stds = drawn(axes[1, column], std.reshape(shape), f"{name}: sd", 0.0, 1.0, "viridis")
-    for panel in (*axes[0], *axes[1, 1:]):
+        stds = drawn(axes[1, column], std.reshape(shape), f"{name}: sd", 0.0, 1.0, "Purples")
+    for panel, colour in [*((panel, "black") for panel in axes[0]), *((panel, "white") for panel in axes[1, 1:])]:
+        look = {"arrowstyle": "->", "color": colour}
         for item in answers:
             state, action = item.steps[0]
             row, column = divmod(state, SIDE)
             if action in ARROWS:
                 right, down = ARROWS[action]
-                panel.annotate(
-                    "", (column + right, row + down), (column - right, row - down), arrowprops={"arrowstyle": "->"}
-                )
+                panel.annotate("", (column + right, row + down), (column - right, row - down), arrowprops=look)
             else:
-                panel.plot(column, row, "ko", markersize=4)
+                panel.plot(column, row, "o", color=colour, markersize=4)
     axes[1, 0].axis("off")
     figure.colorbar(means, ax=axes[0, 2], label="reward")
     figure.colorbar(stds, ax=axes[1, 2], label="sd (prior: 1)")
@@ -111,8 +111,8 @@ def reach() -> Figure:
                 picture = np.full((5, 9), np.nan)
                 picture[tuple(places.T)] = covariance[marked]
                 title = f"{kernel.replace('squared_exponential', 'squared exp.')}, over = {over}"
-                shown = drawn(axes[row, column], picture, title, 0.0, 1.0, "viridis")
+                shown = drawn(axes[row, column], picture, title, 0.0, 1.0, "Purples")
                 axes[row, column].set_facecolor("0.75")
-                axes[row, column].plot(3, 1, "x", color="#d55e00", markersize=8, markeredgewidth=2)
+                axes[row, column].plot(3, 1, "x", color=VERMILLION, markersize=8, markeredgewidth=2)
     figure.colorbar(shown, ax=axes, label="correlation with the cell x")
     return figure

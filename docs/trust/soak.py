@@ -18,9 +18,10 @@ within 30 seconds. A head has to come within 20 seconds, else the connection is 
 Wrong tokens are limited to one in two seconds (429), which does not delay those who have it. A 503 asks to send the
 same again; people did, and what they sent was kept once.
 
-*Memory* is called flat if a straight line through the last two thirds of the time grows by less than 10 % over them, or
-by less than 4 kB for each answer in that time. A study holds its history in memory: measured object by object, an event
-that asks and one that answers take about 1.9 kB together, and the ledger 0.4 kB; what else grows was not found.
+*Memory* may grow, since a study holds its history in memory. The limits: a straight line through the last two thirds of
+the time grows by less than 10 % over them, or by less than 4 kB for each answer in that time. Measured object by
+object, an event that asks and one that answers take about 1.9 kB together, and the ledger 0.4 kB; what else grows was
+not found.
 
 Answers count while people think for some seconds. Acknowledged are also those of connections that broke, and those of
 the end, when everybody answers without thinking until the server is killed.
@@ -38,7 +39,7 @@ def read_row():
 def page(row):
     """Return the page."""
     attacks = sum(one["times"] for one in row["attacks"].values())
-    flat = {True: "flat", False: "**not flat**"}
+    limits = {True: "within the limits below", False: "**beyond the limits below**"}
     lines = [
         HEAD,
         f"{row['num_people']} annotators for {row['minutes']:g} minutes, who think for {row['think']:g} seconds: "
@@ -51,8 +52,8 @@ def page(row):
         + f". Tracebacks of the server: {row['tracebacks']}.",
         *(
             f"- Memory of the {name}: {one['first'] / 1e6:.0f} MB after a third of the time, "
-            f"{one['last'] / 1e6:.0f} MB at the end: {flat[one['is_flat']]} ({100 * one['share']:+.1f} % along the "
-            f"line, {one['bytes_per_answer'] / 1000:.1f} kB for each answer)."
+            f"{one['last'] / 1e6:.0f} MB at the end; {100 * one['share']:+.1f} % along the line, "
+            f"{one['bytes_per_answer'] / 1000:.1f} kB for each answer: {limits[one['is_flat']]}."
             for name, one in (("server", row["memory"]["server"]), ("process that computes", row["memory"]["worker"]))
         ),
         *(
@@ -72,21 +73,28 @@ def page(row):
     return "\n".join(lines) + "\n" + TAIL.format(load=row["load"])
 
 
-def figure(row, path):
+def figure(row):
     """Draw memory over time."""
-    import matplotlib.pyplot as plt
+    from journeyman.report.drawing.cells import new_figure
+    from journeyman.report.drawing.palette import BLUE, VERMILLION
 
-    fig, axes = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
+    drawn = new_figure(6.4, 2.6)
+    axes = drawn.subplots()
     minutes = [seconds / 60 for seconds in row["series"]["seconds"]]
-    for name, key in (("server", "server_mb"), ("process that computes", "worker_mb")):
-        axes.plot(minutes, row["series"][key], label=name)
+    for name, key, look in (
+        ("server", "server_mb", {"color": BLUE}),
+        ("process that computes", "worker_mb", {"color": VERMILLION, "linestyle": "--"}),
+    ):
+        axes.plot(minutes, row["series"][key], label=name, **look)
     axes.set(xlabel="minutes", ylabel="memory (MB)", ylim=(0, None), xlim=(0, None))
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
-    fig.savefig(path, dpi=120)
+    return drawn
 
 
 if __name__ == "__main__":
+    from journeyman.report import save_figure
+
     found = read_row()
     (HERE / "soak.md").write_text(page(found), encoding="utf-8")
-    figure(found, HERE / "soak.png")
+    save_figure(figure(found), HERE / "soak.png")

@@ -42,10 +42,10 @@ DEFAULTS = f"""## What a learner does if you do not choose
 
 On problems of up to {MAX_LOOKAHEAD_STATES} states it uses `failure_chance`, for annotations and trajectories, or
 `pac_eig` if the certificate is about every state. `failure_chance` was added after these runs and is not in the tables
-here; [what it saves](../certificate.md#what-that-saves) was measured apart. Before, it was `regret_pac`, which
-[below](#do-our-own-functions-beat-nupac-eig) has less true regret than `pac_eig` in both settings; the chance of regret
-is lower in one and not told apart in the other. On more states looking ahead takes seconds, and nothing was measured,
-so it uses `pac_eig`. For the reward it uses `reward_eig`."""
+here; [what it saves](../certificate.md#what-that-saves) was measured apart. Of the functions that
+are, `regret_pac` has [less true regret](#do-our-own-functions-beat-nupac-eig) than `pac_eig` with single annotations in
+both worlds; the chance of regret is lower in one and not told apart in the other. On more states looking ahead takes
+seconds, and nothing was measured, so it uses `pac_eig`. For the reward it uses `reward_eig`."""
 RULE = f"""## The rule
 
 On each instance the functions are ranked by the measure; the one with the lowest mean rank over instances is *best*.
@@ -92,7 +92,7 @@ def _seeds(choices: Sequence[Choice]) -> str:
     if all(count >= NUM_SEEDS for count in counts.values()):
         return f"Evidence: {NUM_SEEDS} instances of each world, {NUM_STEPS} answers each."
     words = ", ".join(f"{TITLES[name]}: {count}" for name, count in counts.items())
-    return f"Evidence so far, in instances ({NUM_SEEDS} are planned): {words}. To go on: `{RESUME}`."
+    return f"Evidence so far, in instances ({NUM_SEEDS} are planned): {words}. To continue: `{RESUME}`."
 
 
 def _recommendations(choices: Sequence[Choice], sources: Sources) -> list[str]:

@@ -59,7 +59,7 @@ def _unfinished(claims: Sequence[Claim]) -> str:
     return (
         f"**Not all of the {NUM_SEEDS} seeds are finished.** The column *seeds* says how many are, for all methods "
         "that a claim "
-        f"compares. This goes on where it stopped, from the committed tables:\n\n```sh\n{RESUME}\n```"
+        f"compares. This continues from the committed tables:\n\n```sh\n{RESUME}\n```"
     )
 
 

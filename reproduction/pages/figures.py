@@ -5,6 +5,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from matplotlib.figure import Figure
 from pandas import DataFrame, concat
 from PIL import Image
@@ -18,9 +19,9 @@ from reproduction.pages.advice import MIN_SEEDS
 from reproduction.pages.sources import NUM_STEPS, TITLES, Sources, num_instances
 from reproduction.paper import paper_options
 
-FOLDER, DPI, NUM_COLOURS = "figures", 100, 192
+FOLDER, DPI, NUM_COLOURS = "figures", 100, 256
 MAP_QUERIES = 50
-OURS_WORDS, FORMS_WORDS = "our own functions", "forms of PAC-EIG beyond the paper's experiment"
+FORMS_WORDS = "forms of PAC-EIG beyond the paper's experiment"
 SEE = {
     "jail": "action entropy stays where the prior is, because it asks at the jail, where there is nothing to learn; "
     "both information gains have hardly any regret left after a few trajectories.",
@@ -30,15 +31,16 @@ SEE = {
     "random-8x8": "the information gains and ActiveVaR stay close together; action entropy stops learning early.",
     "random-8x8-trajectories": "the information gains lead; action entropy stops learning early.",
 }
-SEE_BEYOND = {
-    "ours": "our functions have less regret than nuPAC-EIG in the first steps, most of all before the chance of regret "
-    "begins to fall.",
-    "forms": "on 10x10 only the weighted forms with edges above zero leave the others, that of local scope first; on "
-    "8x8, where episodes start anywhere, forms hardly differ before step 75.",
+SEE_OURS = "less regret than nuPAC-EIG in the first steps, most of all before the chance of regret begins to fall."
+SEE_FORMS = {
+    "jail": "all forms have hardly any regret left after a few trajectories; they differ, if at all, in the entropy "
+    "that they leave.",
+    "random-10x10": "only the weighted forms with edges above zero leave the others, that of local scope first.",
+    "random-8x8": "where episodes start anywhere, forms hardly differ before step 75.",
 }
 SEE_ON_MAPS = {
-    "jail": "Average over instances. Action entropy puts all of them into the jail; the information gains ask from "
-    "behind the obstacles.",
+    "jail": "Average over instances. Action entropy puts all of them into the jail; Reward-EIG asks from behind "
+    "the obstacles, PAC-EIG also from around them.",
     "random-10x10": "One instance; rings are the two initial states. nuPAC-EIG leaves out what the apprentice hardly "
     "visits.",
     "random-8x8": "One instance. Action entropy comes back to few states; the information gains spread.",
@@ -62,13 +64,19 @@ def pictures(sources: Sources) -> Iterator[Picture]:
         yield from _paper_pictures(name, table, published)
         forms = [method for method in others if "PAC-EIG" in method]
         own = [method for method in others if method not in forms and _is_whole(sources, name, method)]
-        for ending, words, chosen in (("ours", OURS_WORDS, own), ("forms", FORMS_WORDS, forms)):
+        for ending, words, chosen in (("ours", _ours_words(own), own), ("forms", FORMS_WORDS, forms)):
             if chosen:
                 common = sources.most_complete(name, [*chosen, *published])
                 if common is not None:
                     yield from _other_pictures(name, common, published, chosen, ending, words)
         if name in sources.chains:
             yield from _inference_pictures(name, table, sources.chains[name])
+
+
+def _ours_words(methods: Sequence[str]) -> str:
+    """Return what our own functions are called in captions."""
+    names = ", ".join(f"`{method}`" for method in methods)
+    return f"our own {names}" if len(methods) == 1 else f"our own functions {names}"
 
 
 def _is_whole(sources: Sources, name: str, method: str) -> bool:
@@ -111,9 +119,10 @@ def _other_pictures(
     beside = [method for method in ("Reward-EIG", "PAC-EIG", "nuPAC-EIG") if method in published]
     chosen = [*others, *beside]
     title, seeds = TITLES[name], f"n = {num_instances(own)}"
+    see = SEE_OURS if ending == "ours" else SEE_FORMS[name]
     yield Picture(
         f"{name}-{ending}",
-        f"**{title}: {words} ({seeds}).** Entropy is from the evidence. What to see: {SEE_BEYOND[ending]}",
+        f"**{title}: {words} ({seeds}).** Entropy is from the evidence. What to see: {see}",
         lambda: results_figure(own, paper_options(own, chosen, reference=list(published))),
     )
     if ending == "forms":
@@ -138,8 +147,8 @@ def _inference_pictures(name: str, smc: DataFrame, chains: DataFrame) -> Iterato
         yield Picture(
             f"{name}-inference",
             f"**{TITLES[name]}: `smc` beside Markov chains of the paper's lengths (n = {num_instances(common)}).** "
-            "Each column is a method. Single runs part as soon as one query differs; what to see is whether one line "
-            "lies above the other all the way.",
+            "Each column is a method. Single runs diverge as soon as one query differs; what to see is whether one "
+            "line lies above the other all the way.",
             lambda: inference_figure(common, paper_options(common)),
         )
 
@@ -149,5 +158,20 @@ def save(figure: Figure, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI)
-    picture = Image.open(buffer).convert("RGB").quantize(NUM_COLOURS, dither=Image.Dither.NONE)
-    picture.save(path, optimize=True)
+    few_colours(Image.open(buffer).convert("RGB")).save(path, optimize=True)
+
+
+def few_colours(picture: Image.Image) -> Image.Image:
+    """Draw a picture with `NUM_COLOURS`: the half that most pixels have, and as many for all others, however rare."""
+    pixels = np.asarray(picture)
+    shades, places, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True)
+    by_count = np.argsort(-counts, kind="stable")
+    palette, rare = shades[by_count[: NUM_COLOURS // 2]], shades[by_count[NUM_COLOURS // 2 :]]
+    if len(rare):
+        found = Image.fromarray(rare[None]).quantize(NUM_COLOURS - len(palette)).getpalette() or []
+        palette = np.concatenate([palette, np.reshape(found, (-1, 3)).astype(np.uint8)])[:NUM_COLOURS]
+    distances = ((shades[:, None].astype(int) - palette[None].astype(int)) ** 2).sum(axis=2)
+    numbers = distances.argmin(axis=1).astype(np.uint8)[places.reshape(pixels.shape[:2])]
+    drawn = Image.fromarray(numbers, mode="L")
+    drawn.putpalette(palette.ravel().tolist())
+    return drawn

@@ -42,10 +42,10 @@ def inference_section(sources: Sources) -> tuple[str, tuple[NumberTable, ...]]:
         "instances with the same expert. A pair is one method on one seed; a "
         "difference is smc minus chains, mean over pairs with Student's 95 % interval. Pairs of one seed share "
         "the instance, so the interval is somewhat too narrow. Queries differ as soon as one choice does, so single "
-        "runs part; averages should not. Entropy is by the paper's estimate for that world, which is biased by an "
+        "runs diverge; averages should not. Entropy is by the paper's estimate for that world, which is biased by an "
         "amount that depends on the number of draws and on how they are correlated ([how much](../entropy-bias.md)): "
-        f"there a difference is expected. {summary(tables)} They were run to {_steps(sources)} answers. To go on, or "
-        f"for more seeds: `{COMMAND}`."
+        f"there a difference is expected. {summary(tables)} They were run to {_steps(sources)} answers. To continue, "
+        f"or for more seeds: `{COMMAND}`."
     )
     return text, tuple(tables)
 

@@ -46,9 +46,9 @@ def readme_page(
         "The machine and the versions:",
         machine_words(machine),
         "## Make it again",
-        "Pages, numbers and figures from the committed tables, in a minute or two:",
+        "Pages, numbers and figures from the committed tables, in a few minutes:",
         "```sh\nmake reproduction-docs\n```",
-        "Go on with the runs: what the tables hold is not run again, and the command can be stopped and repeated at "
+        "Continue the runs: what the tables hold is not run again, and the command can be stopped and repeated at "
         "any time. Then copy the tables of the run, and make the pages.",
         f"```sh\n{RESUME}\ncp runs/reproduction-paper/tables/*.parquet reproduction/tables/\nmake "
         "reproduction-docs\n```",
@@ -62,7 +62,7 @@ def readme_page(
         "```sh\njourneyman sweep run reproduction/variational.toml\n"
         "journeyman sweep table reproduction/variational.toml --to reproduction/tables/variational.parquet "
         "--compact\n```",
-        "What is to blame where a posterior is wrong (also at the end; it goes on with what "
+        "What is to blame where a posterior is wrong (also at the end; it runs what "
         "[replay.parquet](../../reproduction/replay.parquet) lacks):",
         "```sh\npython -m reproduction.replay\n```",
         "## Figures",

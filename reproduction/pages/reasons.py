@@ -15,8 +15,8 @@ REASONS: dict[int, str] = {
         "goal pays 100. Half of these instances need {jail_left_answers:.0f} answers or more in that very state to "
         "get it right, as long as other states do not help. The largest regret of all is {jail_left_most:.2g}, which "
         "a figure hardly shows. *Similar entropies.* At step 10 they are not told apart: PAC-EIG minus Reward-EIG is "
-        "{jail_entropy_10:.2g} nats ({jail_entropy_10_low:.2g} to {jail_entropy_10_high:.2g}). Later they part. What "
-        "the best query of PAC-EIG tells about regret has fallen to {jail_score_PAC-EIG_50:.1g} nats at step 50 "
+        "{jail_entropy_10:.2g} nats ({jail_entropy_10_low:.2g} to {jail_entropy_10_high:.2g}). Later they diverge. "
+        "What the best query of PAC-EIG tells about regret has fallen to {jail_score_PAC-EIG_50:.1g} nats at step 50 "
         "(median): there is hardly anything left that it could ask about; an answer to Reward-EIG still tells "
         "{jail_score_Reward-EIG_50:.1g} about the reward."
     ),

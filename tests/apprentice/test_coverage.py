@@ -4,9 +4,21 @@ Truths are drawn from the prior, so that among certificates with p_hat the share
 with a level of 0.001 says when there are too many. `bench/honesty.py` does the same in full for adaptive runs.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from apprentice.coverage import DELTA, continuous_runs, discrete_runs, grid_runs, summary
+from apprentice.coverage import (
+    DELTA,
+    FAMILIES,
+    SEED,
+    committed_runs,
+    continuous_run,
+    discrete_run,
+    grid_run,
+    runs_of,
+    summary,
+)
 from scipy.stats import binomtest
 
 from bench import _families
@@ -29,27 +41,43 @@ def assert_reliable(runs, *, num_bins):
 
 
 def test_coverage_with_an_exact_posterior():
-    runs = discrete_runs(250, seed=1)
+    runs = runs_of(discrete_run, 250, seed=1)
     assert_covered(runs, min_certified=75)
     assert_reliable(runs, num_bins=5)
     assert 0.1 < np.mean([run.is_wrong for run in runs]) < 0.5  # there was something to be wrong about
 
 
 def test_coverage_of_a_few_grids():
-    assert_covered(grid_runs(6, seed=1), min_certified=2)
+    assert_covered(runs_of(grid_run, 6, seed=1), min_certified=2)
+
+
+def test_the_committed_runs_are_reliable_and_their_table_is_that_of_the_page():
+    page = (Path(__file__).parents[2] / "docs" / "certificate.md").read_text("utf-8")
+    for name, runs in committed_runs().items():
+        assert len(runs) == FAMILIES[name].num_runs
+        assert_covered(runs, min_certified=500)
+        assert_reliable(runs, num_bins=10)
+        num_certified, num_wrong, mean_chance = summary(runs)
+        share = f"{100 * num_wrong / num_certified:.1f} %"
+        row = f"| {name} | {len(runs)} | {num_certified} | {num_wrong} ({share}) | {mean_chance:.3f} |"
+        assert row in page, row
+
+
+def test_a_committed_run_is_made_again():
+    name = "two states, 200 atoms, exact"
+    made = [FAMILIES[name].run_fn(number, SEED) for number in range(5)]
+    assert [run._replace(p_hat=round(run.p_hat, 6)) for run in made] == committed_runs()[name][:5]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("runs_fn", "num_draws", "min_certified"),
-    [(discrete_runs, 2000, 600), (continuous_runs, 800, 100), (grid_runs, 400, 100)],
+    ("run_fn", "num_draws", "min_certified"),
+    [(discrete_run, 2000, 600), (continuous_run, 800, 100), (grid_run, 400, 100)],
 )
-def test_coverage_in_full(runs_fn, num_draws, min_certified):
-    runs = runs_fn(num_draws, seed=2)
+def test_coverage_in_full(run_fn, num_draws, min_certified):
+    runs = runs_of(run_fn, num_draws, seed=2)
     num_certified, num_wrong, mean_chance = summary(runs)
-    print(
-        f"{runs_fn.__doc__} {num_certified} of {num_draws} certified, {num_wrong} wrong, mean p_hat {mean_chance:.3f}"
-    )
+    print(f"{run_fn.__doc__} {num_certified} of {num_draws} certified, {num_wrong} wrong, mean p_hat {mean_chance:.3f}")
     assert_covered(runs, min_certified=min_certified)
     assert_reliable(runs, num_bins=10)
 

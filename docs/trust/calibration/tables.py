@@ -12,6 +12,7 @@ from programme import CONFIGURATIONS, EPSILON, NOTHING, SMALL, WRONGS
 from journeyman.calibration import exact_interval
 from journeyman.report import save_figure
 from journeyman.report.drawing.cells import new_figure
+from journeyman.report.drawing.palette import BLUE, GREY, VERMILLION
 from journeyman.storage.files import write_block
 from journeyman.wording import counted, listed
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Row = dict[str, Any]
-FIRST, CONFIRMED, SECOND = "#d55e00", "#0b4f8a", "#6b7680"  # told apart by all kinds of eyes, and by their markers
+FIRST, CONFIRMED, SECOND = VERMILLION, BLUE, GREY  # told apart by all kinds of eyes, and by their markers
 MARKERS = dict(zip(SMALL, ("o", "s", "^"), strict=True))
 PROMISE_HEADINGS = (
     "world", "delta", "beta", "runs", "answers", "certified", "wrong", "share wrong (95 %)", "stated",

@@ -10,13 +10,14 @@ from rich.text import Text
 
 from journeyman.criticism.annotators import AnnotatorComparison, AnnotatorScore
 from journeyman.report.drawing.cells import new_figure, plain
+from journeyman.report.drawing.palette import BLUE, PALE_GREY, VERMILLION
 from journeyman.report.terminal import print_warnings, text_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FINE, ODD, EXPECTED = "#2f77bd", "#c23b22", "#b5b5b5"
+FINE, ODD, EXPECTED = BLUE, VERMILLION, PALE_GREY
 MAX_NAMED = 30  # cells of the matrix that get numbers, per side
 NOTES = (
     "free: decisions where several actions are available. beta, lapse: 95 % intervals if all want the same and each "

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from journeyman.criticism.comparison import EMPIRICAL, ModelComparison, Score
 from journeyman.report.drawing.cells import new_figure, plain
+from journeyman.report.drawing.palette import BLUE, GREY, INDIGO
 from journeyman.report.terminal import print_warnings, text_table
 from journeyman.wording import counted
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-OURS, BEST, REFERENCE = "#2f77bd", "#123f6d", "#8a8a8a"
+OURS, BEST, REFERENCE = BLUE, INDIGO, GREY
 LABEL_WIDTH = 34  # characters
 NOTES = (
     "bits: log2 of the chance that the mean policy gave what was done, per free decision (where several actions are "

@@ -20,6 +20,7 @@ from journeyman.report.drawing.cells import add_legend, has_marks, hide_unknown,
 from journeyman.report.drawing.graphs import RADIUS, points_per_unit
 from journeyman.report.drawing.maps import state_map
 from journeyman.report.drawing.marks import has_initial_marks, has_row_numbering
+from journeyman.report.drawing.palette import GREEN, VERMILLION
 from journeyman.report.drawing.terminal_grid import Sheet, fitting_sheet
 from journeyman.report.terminal import definitions, print_warnings, text_table
 from journeyman.report.world.summary import without_nonfinite
@@ -34,8 +35,14 @@ if TYPE_CHECKING:
 ROUNDING = 1e-12
 UNITS = {"reward": "units of reward"}  # others are words already
 SCALES = {1.0: "", 1e3: "thousandths", 1e6: "millionths"}
-BEST: dict[str, Any] = {"linestyle": "none", "marker": "*", "color": "#d1495b", "markeredgecolor": "white", "zorder": 6}
-ASKED: dict[str, Any] = {"linestyle": "none", "marker": "s", "color": "#2a9d8f", "zorder": 6}
+BEST: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "*",
+    "color": VERMILLION,
+    "markeredgecolor": "white",
+    "zorder": 6,
+}
+ASKED: dict[str, Any] = {"linestyle": "none", "marker": "s", "color": GREEN, "zorder": 6}
 NUM_TABLE_STATES, NUM_NAMED_STATES, BAR_WIDTH = 12, 4, 24
 
 

@@ -1,4 +1,5 @@
-from journeyman.report.sweep.figure_data import COLOURS, FigureOptions, Style, legend_rows, method_styles, query_words
+from journeyman.report.drawing.palette import COLOURS
+from journeyman.report.sweep.figure_data import FigureOptions, Style, legend_rows, method_styles, query_words
 
 
 def test_own_styles_are_kept_and_their_colours_not_given_out_again():

@@ -12,6 +12,7 @@ from journeyman.mdp.layouts import drawing_kind
 from journeyman.once import once_for_each
 from journeyman.report.drawing.cells import add_legend, hide_unknown, make_panels, new_figure, plain
 from journeyman.report.drawing.maps import state_map
+from journeyman.report.drawing.palette import BLUE, COLOURS, GREEN, PALE_GREY, VERMILLION
 from journeyman.report.learning.summary import BeliefSummary
 from journeyman.report.posterior.knowledge import ParameterKnowledge
 from journeyman.report.scores import function_name, titled_score_figure
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#1f5fa8", "#c8501e", "#2a8f5b", "#7b4fa3")
 MARKERS = ("o", "s", "^", "D")
-PRIOR, POSTERIOR, TRUTH = "#b9c0c8", "#1f5fa8", "#c8501e"
+PRIOR, POSTERIOR, TRUTH = PALE_GREY, BLUE, VERMILLION
 MAX_PARAMETERS = 24
 EVIDENCE_RANGE = (-46.0, 230.0)  # logs that are drawn: 10^-20 to 10^100
 SMALLEST = 1e-4  # regrets below it are drawn here: a logarithm has no place for 0
@@ -98,10 +98,10 @@ def evidence_figure(criticism: Criticism) -> "Figure":
     gains = [gain for _, gain in criticism.changes]
     shown = np.clip([criticism.log_evidence, *criticism.curve, *gains], *EVIDENCE_RANGE) / np.log(10.0)
     num_times = len(criticism.times)
-    ax.plot(criticism.times, shown[1 : num_times + 1], color=COLOURS[0], linewidth=1.5)
+    ax.plot(criticism.times, shown[1 : num_times + 1], color=BLUE, linewidth=1.5)
     if gains:
-        ax.plot([point for point, _ in criticism.changes], shown[num_times + 1 :], "+", color=COLOURS[2], markersize=5)
-    ax.plot([criticism.num_answers], shown[:1], MARKERS[0], color=COLOURS[1 if criticism.is_surprising else 0])
+        ax.plot([point for point, _ in criticism.changes], shown[num_times + 1 :], "+", color=GREEN, markersize=5)
+    ax.plot([criticism.num_answers], shown[:1], MARKERS[0], color=VERMILLION if criticism.is_surprising else BLUE)
     alarm = np.log10(ALARM)
     ax.axhline(alarm, color="0.4", linewidth=1, linestyle="--")
     ax.annotate("doubtful", (0.01, alarm), xycoords=("axes fraction", "data"), ha="left", va="bottom", fontsize=8)
@@ -158,7 +158,7 @@ def uncertainty_figure(summary: BeliefSummary) -> "Figure":
     figure, (ax,) = make_panels(mdp)
     label = "posterior standard deviation of the reward"
     state_map(ax, mdp, summary.posterior.reward_std(), label=label, is_diverging=False)
-    ax.set_title("How unsure the reward is: posterior standard deviation", loc="left", fontsize=11)
+    ax.set_title("How uncertain the reward is: posterior standard deviation", loc="left", fontsize=11)
     add_legend(figure, mdp, None)
     return figure
 
@@ -197,7 +197,7 @@ def apprentice_figure(summary: BeliefSummary) -> "Figure":
 FIGURES = {
     "policy": ReportFigure("what the apprentice does, and the chance that this is optimal", apprentice_figure),
     "reward": ReportFigure("the reward of each state: posterior mean", reward_figure),
-    "uncertainty": ReportFigure("how unsure it is: posterior standard deviation", uncertainty_figure),
+    "uncertainty": ReportFigure("how uncertain it is: posterior standard deviation", uncertainty_figure),
     "parameters": ReportFigure(
         "intervals of the parameters before and after the answers",
         lambda summary: parameter_figure(summary.parameters),

@@ -1,6 +1,6 @@
 """What a figure of one group of results is about: title, methods, what they are measured by, and how they look.
 
-Colours are those of Okabe and Ito and of Tol, which people with any colour vision tell apart; lines differ too.
+Methods differ in their lines as well as in their colours.
 """
 
 import textwrap
@@ -25,6 +25,7 @@ from journeyman.experiment.statistics.table import (
 )
 from journeyman.extras import require
 from journeyman.report.drawing.cells import plain
+from journeyman.report.drawing.palette import COLOURS
 from journeyman.wording import counted
 
 if TYPE_CHECKING:
@@ -42,10 +43,6 @@ class Style(NamedTuple):
     line: Any
 
 
-COLOURS = (
-    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#882255"),
-    *("#332288", "#117733", "#aa4499", "#999933", "#661100", "#44aa99", "#cc6677", "#000000"),
-)
 LINES = ("-", DASHED, DASH_DOTTED, DOTTED)
 LEGEND_COLUMNS = 7
 CHARACTERS_PER_INCH = 11.5  # of titles, in letters of their size and usual width

@@ -8,6 +8,7 @@ from journeyman.errors import InputError
 from journeyman.experiment.statistics.curves import ESTIMATES, curves, entropy_column
 from journeyman.experiment.statistics.table import INSTANCE, checked_methods, checked_table, numbers, with_methods
 from journeyman.report.drawing.cells import new_figure, plain
+from journeyman.report.drawing.palette import COLOURS
 from journeyman.report.sweep.figure_data import (
     DASHED,
     DEFAULTS,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-STYLES = (Style("#0072b2", "-"), Style("#d55e00", DASHED), Style("#009e73", DOTTED), Style("#cc79a7", "-"))
+STYLES = tuple(map(Style, COLOURS[:4], ("-", DASHED, DOTTED, "-")))
 
 
 def common_to_inferences(table: "DataFrame") -> "DataFrame":
