@@ -4,7 +4,8 @@
     python bench/_record.py                                         # only remake the table
 
 A benchmark that was kept before with the same options is replaced. Run it on an idle machine: the load before each is
-kept, too, and stands in the table.
+kept, too, and stands in the table. A ratio has the range of its repeats beside it where a benchmark tells it, and what
+is left against the fastest form of the other side, where that can be written in several ways.
 """
 
 import datetime
@@ -23,17 +24,19 @@ RESULTS = BENCH / "results.jsonl"
 PAGE = BENCH.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- made by bench/_record.py -->", "<!-- end -->"
 MEANINGS = {
-    "solve": "QuantEcon's `DiscreteDP` in a loop / `solve_batch`",
+    "solve": "10x10, many rewards: QuantEcon's `DiscreteDP` in a loop / `solve_batch`",
     "acquisition": "nested estimator of trajectory information / ours, at equal error",
     "posterior": "effective samples per second of `policywalk` / NumPyro NUTS",
     "step": "NumPyro NUTS from nothing / one step of SMC, at equal effective samples",
     "learner": "NumPyro NUTS from nothing / the wait from `tell` to the next `ask`",
-    "studio": "95 % quantile of the next question with 50 people / with one",
+    "studio": "time to keep an answer of 50 people (95 % quantile), sampler busy / stopped",
     "reopen": "replaying a study / opening it from its snapshot",
     "sweep": "bare loop / engine of sweeps",
     "experts": "inference with beta unknown / known",
     "kernel_prior": "inference with independent rewards / with a kernel prior",
     "valuewalk": "effective draws per second of `valuewalk` / `policywalk`",
+    "batch": "many decisions, from the prior / by the bridge, at equal error",
+    "scale": "policy iteration with scipy's `spsolve` / `solve`, 1e5 states",
 }
 
 
@@ -69,18 +72,32 @@ def kept() -> list[dict[str, Any]]:
     return [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()] if RESULTS.exists() else []
 
 
+def ratio_words(result: dict[str, Any]) -> str:
+    """Return a ratio with its range and, where there is one, that against the fastest form of the other side."""
+    ratio, spread = result["ratio"], result.get("ratio_range")
+    if isinstance(ratio, list):
+        ratio, *spread = ratio
+    ranged = f" ({_number(spread[0])} to {_number(spread[1])})" if spread else ""
+    forms = [form[0] for form in result.get("ratio_by_form", {}).values()]
+    fastest = min(forms) if forms else result.get("ratio_fastest_form")
+    return f"{_number(ratio)}{ranged}{f'; fastest form: {_number(fastest)}' if fastest else ''}"
+
+
+def _number(value: float) -> str:
+    """Return three digits: 1,020, 15.7 or 1.22."""
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if rounded >= 100 else f"{rounded:g}"
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """Return the rows as a table in Markdown."""
     lines = ["| `python bench/...` | ratio | what it compares | measured | took |", "|---|---|---|---|---|"]
     for row in sorted(rows, key=lambda row: row["command"]):
         name, *options = row["command"].split()
-        ratio = row["result"]["ratio"]
-        words = (
-            f"{ratio:.3g}" if isinstance(ratio, int | float) else f"{ratio[0]:.3g} ({ratio[1]:.3g} to {ratio[2]:.3g})"
-        )
         where = f"{row['date']}, {row['processor']}, {row['cores']} cores, load {row['load']}"
         command = " ".join([f"{name}.py", *options])
-        lines.append(f"| `{command}` | {words} | {MEANINGS[name]} | {where} | {row['seconds']} s |")
+        ratio = ratio_words(row["result"])
+        lines.append(f"| `{command}` | {ratio} | {MEANINGS[name]} | {where} | {row['seconds']} s |")
     return "\n".join(lines)
 
 
@@ -92,6 +109,9 @@ def page(text: str, rows: list[dict[str, Any]]) -> str:
 
 def main(commands: list[str]) -> None:
     """Measure, keep, and make the table."""
+    for command in commands:
+        if shlex.split(command)[0] not in MEANINGS:
+            raise SystemExit(f"{command!r}: no such benchmark, or it has no ratio. There are: {', '.join(MEANINGS)}.")
     for command in commands:
         row = measure(command)
         rows = [old for old in kept() if old["command"] != row["command"]] + [row]
