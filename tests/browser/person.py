@@ -19,7 +19,7 @@ class Person:
         """Open the address and go to the questions."""
         self.page.goto(address)
         self.page.get_by_role("button", name="Start").or_(
-            self.page.get_by_role("button", name="Go on", exact=True)
+            self.page.get_by_role("button", name="Continue", exact=True)
         ).click()
         self.wait_for_question()
         return self

@@ -55,7 +55,7 @@ def test_a_whole_session_with_arrow_keys_ends_with_a_certificate(studio, person,
     boxes = [link.bounding_box() for link in finish.get_by_role("link").all()]
     assert {round(box["height"]) for box in boxes} == {round(boxes[0]["height"])}
     assert not any(_overlap(one, other) for one, other in combinations(boxes, 2))
-    finish.get_by_role("button", name="Go on answering").click()
+    finish.get_by_role("button", name="Continue answering").click()
     expect(ada.ask).to_be_visible()
     _check_that_it_does_not_hold_for_ever(ada, finish, f"{studio.origin}/api/studies/jail/undo?annotator=ada", given)
 
@@ -73,7 +73,7 @@ def _check_that_it_does_not_hold_for_ever(ada, finish, undo, given):
     expect(show).to_have_text("✓ The certificate holds. Show it.")
     show.click()
     ada.page.keyboard.press("ArrowUp")
-    expect(finish).to_contain_text("press “Go on answering” first")
+    expect(finish).to_contain_text("press “Continue answering” first")
     ada.history.first.get_by_role("button", name=re.compile("Correct")).click()
     expect(ada.ask).to_have_attribute("data-phase", "correcting")
     expect(ada.ask).to_be_visible()

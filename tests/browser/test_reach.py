@@ -29,6 +29,23 @@ def test_axe_finds_nothing_serious_in_light_and_dark(studio, person, axe):
     assert found == []
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_while_the_page_waits(studio, person, axe, scheme):
+    ada = person(color_scheme=scheme, bypass_csp=True)
+    ada.page.route("**/belief?*", lambda route: route.abort())
+    ada.open(studio.address(study="open", annotator=f"slow {scheme}"))
+    assert violations(ada.page, axe, f"without numbers, {scheme}") == []
+    ada.page.unroute("**/belief?*")
+    answers = []
+    before = ada.question
+    ada.page.route("**/answer?*", lambda route: answers.append(route), times=1)
+    ada.page.keyboard.press("ArrowUp")
+    expect(ada.page.locator(".history .draft")).to_contain_text("saving")
+    assert violations(ada.page, axe, f"saving, {scheme}") == []
+    answers[0].continue_()
+    ada.wait_for_question(after=before)
+
+
 def test_a_phone_shows_the_whole_question_and_large_buttons(studio, person):
     eve = person(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, device_scale_factor=2)
     eve.open(studio.address(study="open", annotator="eve"))

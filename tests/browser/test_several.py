@@ -68,7 +68,7 @@ def test_names_that_cannot_be_taken_are_refused_in_words(studio, person):
     eve.page.goto(studio.address(study="shared", annotator="x" * 80))
     expect(fault).to_have_text("A name has at most 64 letters; this one has 80. Choose a shorter one.")
     eve.page.get_by_label("Your name").fill("e\u202eve")
-    eve.page.get_by_role("button", name=re.compile("Start|Go on")).click()
+    eve.page.get_by_role("button", name=re.compile("Start|Continue")).click()
     expect(fault).to_contain_text("characters that cannot be seen")
 
     eve.page.goto(studio.address(study="known", annotator="eve"))
@@ -144,6 +144,31 @@ def test_a_page_whose_token_is_no_longer_good_says_so(studio, person):
     expect(eve.said).to_contain_text("This page is locked out. Open the address that the studio prints now.")
     eve.page.goto(studio.address(study="shared", annotator="eve"))
     eve.wait_for_question()
+
+
+def test_a_question_that_arrives_late_is_not_shown_once_it_is_answered(studio, person):
+    flo = person().open(studio.address(study="shared", annotator="flo"))
+    answered, page = flo.question, flo.page
+    page.route("**/answer?*", lambda route: route.abort())
+    page.keyboard.press("ArrowUp")
+    expect(page.locator("#connection")).to_contain_text("Your answer is kept here")
+
+    page.unroute("**/answer?*")
+    answers, questions = [], []
+    page.route("**/answer?*", lambda route: answers.append(route))
+    page.route("**/question?*", lambda route: questions.append((route, route.fetch())), times=1)
+    page.reload()  # it asks for the question, and sends what was kept: here in this order
+    for _ in range(1000):
+        if answers and questions:
+            break
+        page.wait_for_timeout(50)
+    (late, response), *_ = questions
+    assert response.json()["question"]["id"] == answered
+    with page.expect_response("**/answer?*"):
+        answers[0].continue_()
+    page.wait_for_timeout(100)  # for the page to ask again
+    late.fulfill(response=response)
+    flo.wait_for_question(after=answered)
 
 
 def test_a_server_that_is_killed_loses_nothing_and_is_found_again(studio, person):

@@ -145,13 +145,24 @@ def test_what_is_refused_says_what_to_do_instead(ada):
     assert error["hint"] == "POST step"
 
 
-@pytest.mark.parametrize(
-    "content", [b'{"question": ' + b"[" * 20000 + b"]" * 20000 + b"}", b'{"question": ' + b"9" * 5000 + b"}"]
-)
-def test_json_that_python_does_not_read_is_refused_in_our_words(ada, content):
+def test_json_that_python_does_not_read_is_refused_in_our_words(ada):
+    content = b'{"question": ' + b"9" * 5000 + b"}"
     response = ada._send("POST", "answer", content=content, headers={"content-type": "application/json"})
     assert response.status_code == 400
     assert "its lists are too deep or a number is too long" in response.json()["error"]["message"]
+
+
+def test_lists_in_lists_are_refused_in_our_words_however_deep(ada):
+    content = b'{"question": ' + b"[" * 20000 + b"]" * 20000 + b"}"
+    response = ada._send("POST", "answer", content=content, headers={"content-type": "application/json"})
+    error = response.json()["error"]
+    if response.status_code == 400:
+        assert "its lists are too deep or a number is too long" in error["message"]
+    else:  # Python 3.14 reads them
+        assert (response.status_code, error["message"]) == (
+            422,
+            "question must be a whole number, written without quotes.",
+        )
 
 
 @pytest.mark.parametrize(("content", "field", "words"), WORDS)

@@ -134,7 +134,7 @@ def test_killed_in_the_middle_and_started_again(grid):
         again.process.wait(30)
         assert time.monotonic() - begin < 15.0
         assert again.process.returncode == 0
-        assert "Stopped. Go on: journeyman studio grid.study" in again.process.stdout.read()
+        assert "Stopped. To continue: journeyman studio grid.study" in again.process.stdout.read()
     finally:
         again.kill()
 

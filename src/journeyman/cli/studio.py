@@ -57,7 +57,7 @@ def studio(
     Arrow keys or clicks are answers; every answer is kept in the study file before it is acknowledged, and the next
     question is there at once. Beside it the page shows what is known: where an answer would help most, the reward, the
     apprentice's policy, how far the certificate is. Several people can answer at once, each with the printed address
-    and &annotator=NAME. Stop with Ctrl-C at any time: the same command goes on where you were, and open pages
+    and &annotator=NAME. Stop with Ctrl-C at any time: the same command resumes where you were, and open pages
     reconnect.
 
     With --world or --problem a study is made in the current folder, or continued if it is there; without anything the
@@ -84,7 +84,7 @@ def studio(
         is_new_token=new_token,
     )
     if study is not None:
-        typer.echo(f"Stopped. Go on: journeyman studio {study.path}")
+        typer.echo(f"Stopped. To continue: journeyman studio {study.path}")
 
 
 class Serving(NamedTuple):

@@ -408,7 +408,7 @@ def place_explanation(mdp: FiniteMDP) -> str:
 def intro_words(session: Session) -> str:
     """Return what a study is about, for somebody who answers."""
     mdp = session.problem.mdp
-    what = "one action each" if session.settings.kind == "state" else "runs of several steps"
+    what = "one action at a time" if session.settings.kind == "state" else "runs of several steps"
     return (
         f"A learner wants to know what you would do in a world of {counted(mdp.num_states, 'place')}. It asks where "
         f"your answer helps most, for {what}. There are no right or wrong answers: do what you think is best."

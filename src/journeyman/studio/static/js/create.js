@@ -1,4 +1,4 @@
-/** A form that makes a study, from a world that comes along or from a problem of one's own. */
+/** A form that makes a study, from a built-in world or from a problem of one's own. */
 
 import { write } from "./api.js";
 import { h, refill, say } from "./dom.js";
@@ -33,7 +33,7 @@ export function createForm({ worlds, limits }, openFn, isOpen) {
     source: h(
       "select",
       { id: "new-source" },
-      h("option", { value: "world" }, "a world that comes along"),
+      h("option", { value: "world" }, "a built-in world"),
       Object.entries(KINDS).map(([kind, words]) => h("option", { value: kind }, words)),
     ),
     world: h(
@@ -67,7 +67,7 @@ export function createForm({ worlds, limits }, openFn, isOpen) {
     "div",
     { class: "fields" },
     field("world", "World", " "),
-    field("seed", "Number of the draw", "Another number, another reward and layout."),
+    field("seed", "Seed", "Another number draws another reward, and in some worlds another layout."),
   );
   const ofOwn = h(
     "div",
@@ -109,7 +109,7 @@ export function createForm({ worlds, limits }, openFn, isOpen) {
     h(
       "details",
       {},
-      h("summary", {}, "How sure, and what is asked"),
+      h("summary", {}, "How sure it must be, and what is asked"),
       h(
         "div",
         { class: "fields" },

@@ -27,7 +27,7 @@ export function showStart(main, { overview, study, annotator, begin, open }) {
             h(
               "p",
               { class: "lead" },
-              "It asks only the questions that matter, and stops when it can prove that it has learned enough.",
+              "It asks where an answer matters most, and says when it has probably learned enough.",
             ),
           ),
       others.length > 0 &&
@@ -78,7 +78,7 @@ function welcome(study, annotator, begin) {
   const go = h(
     "button",
     { type: "button", class: "primary large", onclick: start },
-    study.num_answers ? "Go on" : "Start",
+    study.num_answers ? "Continue" : "Start",
   );
   const fault = h("p", { class: "error", role: "alert" }, annotator && nameFault(annotator, study));
   function start() {
@@ -105,7 +105,7 @@ function welcome(study, annotator, begin) {
 function questionWords({ kind, length }) {
   return kind === "trajectory"
     ? `“Start here. What would you do?” You go on step by step, for at most ${length} steps.`
-    : "“You are here. What would you do?” One answer each.";
+    : "“You are here. What would you do?” One action per question.";
 }
 
 /** Say how far the certificate is, as soon as the server knows, for as long as the page is shown. */
@@ -129,7 +129,8 @@ function describe(belief, certificate, words, bar) {
 /** Return what is wrong with a name, in words, and what to do; nothing if it can be taken. */
 function nameFault(name, { annotators }) {
   const [long, odd] = [[...name].length > MOST_LETTERS, /\p{C}|(?! )\p{Z}/u.test(name)];
-  if (long) return `A name has at most ${MOST_LETTERS} letters; this one has ${[...name].length}. Choose a shorter one.`;
+  if (long)
+    return `A name has at most ${MOST_LETTERS} letters; this one has ${[...name].length}. Choose a shorter one.`;
   if (odd) return "This name has characters that cannot be seen. Type it anew.";
   if (name && annotators && !annotators.includes(name))
     return `This study does not know “${name}”. Choose who you are.`;

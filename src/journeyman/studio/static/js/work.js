@@ -188,7 +188,8 @@ export function startWork(main, { study, api, refused }) {
     else session[meant.command]();
   }
   document.addEventListener("keydown", pressed);
-  const polling = setInterval(() => store.get("phase") === "preparing" && session.fetch(), 1000);
+  const isWaiting = () => ["loading", "preparing"].includes(store.get("phase"));
+  const polling = setInterval(() => isWaiting() && !session.isFetching && !outbox.isLost && session.fetch(), 1000);
 
   return {
     stop() {

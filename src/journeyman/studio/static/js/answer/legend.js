@@ -12,7 +12,7 @@ export class Legend {
     const kinds = [...new Set(world.places.map((place) => place.kind))].filter(Boolean);
     const items = kinds.map((kind) => h("li", {}, h("span", { class: `swatch ${world.looks.get(kind)}` }), kind));
     if (world.kind !== "list" && world.places.some((place) => place.isTerminal))
-      items.push(h("li", {}, h("span", { class: "swatch end" }), "it is over there"));
+      items.push(h("li", {}, h("span", { class: "swatch end" }), "it ends there"));
     this.element = h("ul", { class: "legend", "aria-label": "Legend" }, items, this.remembered);
     this.element.hidden = items.length === 0 && !world.states.some((state) => state.remembered);
   }

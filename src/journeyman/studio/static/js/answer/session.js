@@ -18,7 +18,7 @@ export class Session {
    */
   constructor({ api, outbox, store, stageFn, announce, refused }) {
     Object.assign(this, { api, outbox, store, stageFn, announce, refused });
-    Object.assign(this, { resume: null, isFetching: false, undoable: null, doubted: null, numDone: 0 });
+    Object.assign(this, { resume: null, isFetching: false, isStale: false, undoable: null, doubted: null, numDone: 0 });
   }
 
   get question() {
@@ -29,20 +29,24 @@ export class Session {
     return this.store.get("phase");
   }
 
-  /** Ask the server which question is open; `isQuiet` leaves a question that is being answered alone. */
+  /** Ask the server which question is open; one request at a time, and once more if that was asked for meanwhile. */
   async fetch() {
-    if (this.isFetching || this.phase === "saving") return;
+    if (this.phase === "saving") return;
+    if (this.isFetching) return void (this.isStale = true);
     this.isFetching = true;
     const { numDone } = this;
     try {
       const next = await this.api.get("question");
-      if (this.phase !== "saving" && this.phase !== "correcting" && numDone === this.numDone) this.take(next);
+      const isOld = this.isStale || numDone !== this.numDone;
+      if (!isOld && this.phase !== "saving" && this.phase !== "correcting") this.take(next);
     } catch (error) {
       if (error instanceof Refusal) this.fail(error);
     } finally {
       this.isFetching = false;
     }
-    if (numDone !== this.numDone && this.phase === "loading") await this.fetch(); // what came was of before
+    const { isStale } = this;
+    this.isStale = false;
+    if (isStale || (numDone !== this.numDone && this.phase === "loading")) await this.fetch();
   }
 
   /** Say that no question can be had; for good, unless it is the server's fault or that of a token that was replaced. */
@@ -183,9 +187,7 @@ export class Session {
     const { id } = this.question;
     if (this.doubted?.id !== id || Date.now() - this.doubted.at > SURE) {
       this.doubted = { id, at: Date.now() };
-      this.tell(
-        "Nobody would be asked about this place again, and that cannot be undone. Say it once more to be sure.",
-      );
+      this.tell("Nobody would be asked about this place again, and that cannot be undone. Do it once more to confirm.");
       return;
     }
     await this.exchange("cannot", { question: id }, (reply) => {

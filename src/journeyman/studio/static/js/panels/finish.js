@@ -102,7 +102,7 @@ export function finishPanel(store, api, goOnFn) {
     rests,
     h("h3", {}, "Take it with you"),
     links,
-    h("p", { class: "go-on" }, h("button", { type: "button", onclick: goOnFn }, "Go on answering")),
+    h("p", { class: "go-on" }, h("button", { type: "button", onclick: goOnFn }, "Continue answering")),
     reminder,
   );
   store.on(["certificate", "belief"], ({ certificate, belief }) => {
@@ -135,6 +135,6 @@ export function finishPanel(store, api, goOnFn) {
   });
   store.on(["isFinishShown"], () => say(reminder, ""));
   /** Say why keys do nothing now. */
-  const remind = () => say(reminder, "To answer, press “Go on answering” first. Nothing was answered just now.");
+  const remind = () => say(reminder, "To answer, press “Continue answering” first. Nothing was answered just now.");
   return { element, title, remind };
 }

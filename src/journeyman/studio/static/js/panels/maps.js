@@ -11,7 +11,7 @@ const MAPS = [
   { name: "help", ramp: "help", title: "Where an answer helps most", explain: "scores", ends: ["little", "most"] },
   { name: "policy", ramp: "sure", title: "What the apprentice would do", explain: "policy", ends: ["unsure", "sure"] },
   { name: "reward", ramp: "reward", title: "Reward", explain: "reward", ends: null },
-  { name: "doubt", ramp: "doubt", title: "How unsure the reward is", explain: "uncertainty", ends: null },
+  { name: "doubt", ramp: "doubt", title: "How uncertain the reward is", explain: "uncertainty", ends: null },
 ];
 const MAX_ROWS = 60;
 
@@ -85,7 +85,11 @@ function mapsView(world, readout, aboutPlaces) {
     if (!direction) return;
     event.preventDefault();
     if (!maps.help.board) return;
-    point(pointed === null ? maps.help.board.part.around : neighbour(world, pointed, ...direction, maps.help.board.part.places));
+    point(
+      pointed === null
+        ? maps.help.board.part.around
+        : neighbour(world, pointed, ...direction, maps.help.board.part.places),
+    );
   });
 
   const note = explain(h("p", { class: "hint", hidden: true }), aboutPlaces);
@@ -185,7 +189,7 @@ const actionWords = (world, action) =>
 class Readout {
   constructor(aboutPlaces) {
     this.aboutPlaces = aboutPlaces;
-    this.hint = h("span", {}, "Look at a place to read its numbers.");
+    this.hint = h("span", {}, "Point at a place to read its numbers.");
     this.parts = Object.fromEntries(["place", "score", "reward", "policy"].map((name) => [name, explained("", "")]));
     this.element = h("p", { class: "readout", "aria-live": "polite" }, this.hint, Object.values(this.parts));
     this.show(null, {}, undefined);
@@ -194,7 +198,7 @@ class Readout {
   /** Show a state; null: one that is never met, undefined: none. */
   show(world, belief, state) {
     const words = state === undefined || state === null ? {} : placeWords(world, belief, state);
-    say(this.hint, state === null ? "This place is never met like that." : "Look at a place to read its numbers.");
+    say(this.hint, state === null ? "This place is never met like that." : "Point at a place to read its numbers.");
     this.hint.hidden = state !== undefined && state !== null;
     const { scores, reward, policy } = belief.explain ?? {};
     const meanings = { place: this.aboutPlaces, score: scores, reward, policy };

@@ -35,6 +35,8 @@ export function progressPanel(store) {
       role: "meter",
       "aria-valuemin": "0",
       "aria-valuemax": "100",
+      "aria-valuenow": "0",
+      "aria-valuetext": "not known yet",
       "aria-label": "How sure the learner is",
     },
     h("span", { class: "meter-fill" }),
