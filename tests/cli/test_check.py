@@ -107,6 +107,12 @@ def test_spaces_are_walls_where_floor_is_drawn_otherwise(run, tmp_path):
     assert 'model = "per_state"' in (tmp_path / "problem.toml").read_text("utf-8")
 
 
+def test_floor_does_not_leak_between_walls_that_touch_at_a_corner(run, tmp_path):
+    (tmp_path / "maze.txt").write_text(" ####\n#S  G#\n ####\n", "utf-8")
+    assert run("init", "--from-map", "maze.txt")[0] == 0
+    assert "\n######\n#S..G#\n######\n" in (tmp_path / "problem.toml").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -114,6 +120,12 @@ def test_spaces_are_walls_where_floor_is_drawn_otherwise(run, tmp_path):
         ("S..\n..\n...\n", "equally long, got 2 marks at line 2 of maze.txt where others have 3"),
         ("", "at least one line, got none"),
         ("S..\n\n..G\n", "without empty lines, got one at line 2 of maze.txt"),
+        ("#####\n#S. .#\n#.~G.#\n#####\n", "wall is drawn as # and floor as ., got one at line 2 of maze.txt"),
+        (
+            "#####\n#S ~G#\n####\n",
+            "equally long where one can walk, got 4 marks at line 3 of maze.txt where others have 6",
+        ),
+        ("###\n#S\tG#\n", "marks that can be seen, got '\\t' in maze.txt"),
     ],
 )
 def test_maps_that_are_none(run, tmp_path, text, message):

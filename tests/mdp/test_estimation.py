@@ -178,6 +178,10 @@ def test_summary_says_what_was_never_tried():
     text = estimate_dynamics(([0], [0], [1], [1]), **SIZES).summary()
     assert "estimated from 1 step recorded" in text and "3 of 4 were never tried: action 1 in state 0" in text
     assert "1 state terminal: 1" in text and "1 state never visited, so perhaps terminal: 2" in text
+    assert "was tried 0 to 1 times, with a median of 0." in text
+    assert "any state may follow, and all outcomes of an action together weigh as much as one step." in text
+    stated = estimate_dynamics(([0, 0], [0, 1], [1, 1], [1, 1]), **SIZES | {"num_states": 2}, prior=0.5).summary()
+    assert "was tried 1 time." in stated and "and each outcome has a concentration of 0.5." in stated
 
 
 @pytest.mark.parametrize(

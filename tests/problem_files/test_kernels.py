@@ -111,6 +111,7 @@ def test_check_says_what_the_kernel_does(load):
     lines = dict(explanation_lines(found))
     assert "squared exponential kernel over positions, length scale 2.5, sd 2" in lines["Kernel"]
     assert "correlation of 0.93 (median)" in lines["Kernel"]
+    assert lines["Reward"].endswith(", Kernel prior")
     assert "all of which follow from those of some" in lines["Reward"]
     assert not [warning for warning in found.warnings if "kernel" in warning]
 

@@ -170,6 +170,7 @@ def test_features_from_a_table(load):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (replaced("discount = 0.9\n", ""), "discount must be given at the top of the file, got none"),
         (replaced("discount", "discont"), "got 'discont' at line 2 of problem.toml. Did you mean 'discount'?"),
         (replaced("[prior]", "[prio]"), "Did you mean 'prior'?"),
         (replaced("std = 2.0", "sdt = 2.0"), "got 'sdt' at line 9 of problem.toml. Did you mean 'std'?"),
@@ -232,7 +233,7 @@ def test_the_example_runs_and_is_never_overwritten(tmp_path):
     assert problem.mdp.num_states == 8
     assert problem.mdp.state_name(int(np.flatnonzero(problem.mdp.terminal)[0])) == "gate"
     paths[0].write_text("mine")
-    with pytest.raises(InputError, match=r"must not overwrite files, got problem.toml and transitions.csv"):
+    with pytest.raises(InputError, match=r"must not overwrite files, got problem.toml and .*in Python force=True"):
         write_example(tmp_path / "new")
     assert paths[0].read_text() == "mine"
     write_example(tmp_path / "new", force=True)
@@ -375,6 +376,10 @@ def test_priors_by_state(load):
     text = replaced("std = 2.0", "std = { home = { go = 3.0, wait = 2.0 }, road = 4.0, others = 1.0 }") + LABELS
     by_action = load(replaced('"per_state"', '"per_state_action"', text))
     assert by_action.prior.std.tolist() == [2.0, 3.0, 4.0, 4.0, 1.0, 1.0]
+    assert [name for name, _, _ in explain(by_action, num_rewards=20).prior.parameters][:2] == [
+        "wait in home",
+        "go in home",
+    ]
     atoms = replaced('kind = "normal"\nstd = 2.0', 'kind = "discrete"\natoms = "atoms.csv"') + LABELS
     found = load(atoms, atoms_dot_csv="goal,home,road,probability\n3,1,2,0.25\n0,0,0,0.75\n").prior
     assert found.atoms.tolist() == [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]
@@ -404,3 +409,10 @@ def test_a_misspelt_next_state_is_asked_about(load):
     found = explain(load(text, words_dot_csv=replaced("road,go,home", "road,go,hoome", WORDS)), num_rewards=10)
     assert any("Episodes end in hoome, which is spelt nearly like home" in warning for warning in found.warnings)
     assert not any("spelt" in text for text in explain(load(text, words_dot_csv=WORDS), num_rewards=10).warnings)
+
+
+@pytest.mark.parametrize("text", ["####\n#SG#\n####\n", "...\nS.G\n"])
+def test_a_drawn_map_is_no_problem_file_but_becomes_one(tmp_path, text):
+    (tmp_path / "my maze.txt").write_text(text, "utf-8")
+    with pytest.raises(InputError, match=r"drawn map, .*: journeyman init 'my maze' --from-map '.*my maze\.txt'$"):
+        load_problem(tmp_path / "my maze.txt")

@@ -27,9 +27,10 @@ def init(
     The example is two files: problem.toml, in which every setting is explained, and transitions.csv, which it names.
     They describe a small garden and run as they are. Files that exist are never overwritten, unless you say --force.
 
-    A map is a text file in which # is a wall, . or a space floor, S the start, G the goal, where episodes end, and
-    every other mark a terrain. A table of edges has the columns from and to, and perhaps action and back: what the
-    ways there and back are called. What is written passes the check and makes a study at once.
+    A map is a text file in which # is a wall, . floor, S the start, G the goal, where episodes end, and every other
+    mark a terrain. Spaces are floor if no . is drawn, and walls if no # is. A table of edges has the columns from and
+    to, and perhaps action and back: what the ways there and back are called. What is written passes the check and
+    makes a study at once.
 
     Example: [bold]journeyman init garden[/], then [bold]journeyman check garden/problem.toml[/], then [bold]journeyman
     study new garden/my.study --problem garden/problem.toml[/]. Your own: [bold]journeyman init maze --from-map

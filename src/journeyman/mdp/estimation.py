@@ -277,7 +277,8 @@ class EstimatedDynamics:
         ]
         if tries.size:
             low, middle, high = (int(value) for value in np.quantile(tries, [0.0, 0.5, 1.0], method="lower"))
-            lines.append(f"Each pair of state and action was tried {low} to {high} times, {middle} in the middle.")
+            times = counted(low, "time") if low == high else f"{low} to {high} times, with a median of {middle}"
+            lines.append(f"Each pair of state and action was tried {times}.")
         if len(self.untried):
             pairs = [self.pair_name(s, a) for s, a in self.untried[:MAX_NAMED].tolist()]
             more = ", ..." if len(self.untried) > MAX_NAMED else ""
@@ -670,5 +671,9 @@ def _possible_columns(possible: Any, sizes: Sizes) -> tuple[IntArray, IntArray]:
 def _prior_words(prior: float | None, possible: Any, can_end: bool) -> str:
     follow = "any state may follow" if possible is None else "what may follow was stated"
     end = ", or the end" if can_end else ""
-    how = "which together weigh as much as one step" if prior is None else f"each with a concentration of {prior:g}"
-    return f"before the first step {follow}{end}, {how}"
+    how = (
+        "all outcomes of an action together weigh as much as one step"
+        if prior is None
+        else f"each outcome has a concentration of {prior:g}"
+    )
+    return f"before the first step {follow}{end}, and {how}"

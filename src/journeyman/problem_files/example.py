@@ -4,7 +4,7 @@ Every file is commented, ready to be changed, and passes `journeyman check` as i
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from textwrap import dedent
@@ -12,7 +12,7 @@ from textwrap import dedent
 from journeyman.errors import InputError
 from journeyman.problem import Problem
 from journeyman.problem_files.loading import problem_of
-from journeyman.problem_files.maps import EXAMPLE, Legend, checked_drawing
+from journeyman.problem_files.maps import EXAMPLE, Drawing, Legend, checked_drawing
 from journeyman.problem_files.tables import TomlFile, read_columns
 from journeyman.storage.files import made_folder, whole_file
 from journeyman.storage.tables import file_text, parsed_toml
@@ -65,7 +65,7 @@ def _written(folder: Path, contents: Mapping[str, bytes], force: bool) -> tuple[
     if existing and not force:
         raise InputError(
             f"an example must not overwrite files, got {' and '.join(existing)} in {str(folder)!r} already. "
-            "Choose another folder, or say --force."
+            "Choose another folder, or say --force (in Python force=True)."
         )
     made_folder(folder, "an example", advice="Choose another folder.")
     for name, data in contents.items():
@@ -78,7 +78,7 @@ def write_from_map(source: str | Path, folder: str | Path = ".", *, force: bool 
     """Write `problem.toml` for a map that is drawn in a text file, and return its path.
 
     `#` is wall, `.` floor, `S` start, `G` goal, every other mark a terrain. Spaces are floor where no `.` is drawn and
-    they can be reached from the start, else walls.
+    they can be reached from the start, and walls where no `#` is drawn; beside both they are refused.
     """
     source = Path(source)
     lines, terrains = _cleaned_map(source)
@@ -114,43 +114,61 @@ def _check_usable(text: str, folder: Path) -> Problem:
 
 def _cleaned_map(source: Path) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the lines of a map without spaces, and names for its terrains by mark."""
-    lines = dedent(file_text(source, "a map").replace("\r\n", "\n").expandtabs()).split("\n")
+    name = source.name
+    lines = dedent(file_text(source, "a map").replace("\r\n", "\n")).split("\n")
     marks = dict.fromkeys("".join(lines))
     odd = next((mark for mark in marks if not mark.isprintable()), None)
     if odd is not None:
         raise InputError(
-            f"a map must be drawn with marks that can be seen, got {odd!r} in {source.name}. Remove or replace it."
+            f"a map must be drawn with marks that can be seen, got {odd!r} in {name}. Remove or replace it."
         )
     usual = Legend("#", ".", "S", "G", {"G": "goal"})
     terrains = _named_terrains(mark for mark in marks if mark not in usual.known and not mark.isspace())
-    inner = any(" " in line.strip() for line in lines)
-    is_floor = inner and "." not in marks
+    inner = next((i for i, line in enumerate(lines, 1) if " " in line.strip()), None)
+    if inner is not None and "#" in marks and "." in marks:
+        raise InputError(
+            f"a map must have no spaces between its marks where wall is drawn as # and floor as ., got one at line "
+            f"{inner} of {name}. Draw what is there: # or ."
+        )
+    is_floor = inner is not None and "." not in marks
     legend = Legend(
-        "#" if is_floor or not inner else "# ", ". " if is_floor else ".", "S", "G", {"G": "goal", **terrains}
+        "#" if is_floor or inner is None else "# ", ". " if is_floor else ".", "S", "G", {"G": "goal", **terrains}
     )
-    drawing = checked_drawing(lines, legend, source.name, 1)
-    cells = [list(line) for line in drawing.lines]
-    starts = {(r, c) for r, line in enumerate(cells) for c, mark in enumerate(line) if mark == "S"}
+    drawing = checked_drawing(lines, legend, name, 1)
+    starts = {(r, c) for r, line in enumerate(drawing.lines) for c, mark in enumerate(line) if mark == "S"}
     if not starts:
-        raise InputError(f"a map must have a start, got no 'S' in {source.name}. Draw one. Example: {EXAMPLE}")
-    reached = _flooded(cells, starts, legend.wall)
-    for r, line in enumerate(cells):
-        for c, mark in enumerate(line):
-            if mark == " ":
-                line[c] = "." if (r, c) in reached and is_floor else "#"
-    return tuple("".join(line) for line in cells), terrains
+        raise InputError(f"a map must have a start, got no 'S' in {name}. Draw one. Example: {EXAMPLE}")
+    reached = _flooded(drawing.lines, starts, legend.wall)
+    if is_floor:
+        _check_closed(drawing, reached)
+    return tuple(
+        "".join(
+            ("." if is_floor and (r, c) in reached else "#") if mark == " " else mark for c, mark in enumerate(line)
+        )
+        for r, line in enumerate(drawing.lines)
+    ), terrains
 
 
-def _flooded(cells: list[list[str]], starts: set[tuple[int, int]], wall: str) -> set[tuple[int, int]]:
-    """Return the cells that can be reached from some, in eight directions."""
+def _check_closed(drawing: Drawing, reached: set[tuple[int, int]]) -> None:
+    """Refuse a map in which one can walk off the end of a line: what is missing there may be floor or wall."""
+    for row, line in enumerate(drawing.lines):
+        length = len(line.rstrip())
+        if any(row == r and column >= length for r, column in reached):
+            raise InputError(
+                f"the lines of a map must be equally long where one can walk, got {length} marks at "
+                f"{drawing.place(row)} where others have {len(line)}. Fill it up with walls (#), or draw floor as ."
+            )
+
+
+def _flooded(lines: Sequence[str], starts: set[tuple[int, int]], wall: str) -> set[tuple[int, int]]:
+    """Return the cells that can be reached from some, up, right, down and left."""
     reached, waiting = set(starts), list(starts)
     while waiting:
         row, column = waiting.pop()
-        for r in range(max(0, row - 1), min(len(cells), row + 2)):
-            for c in range(max(0, column - 1), min(len(cells[r]), column + 2)):
-                if (r, c) not in reached and cells[r][c] not in wall:
-                    reached.add((r, c))
-                    waiting.append((r, c))
+        for r, c in ((row - 1, column), (row, column + 1), (row + 1, column), (row, column - 1)):
+            if 0 <= r < len(lines) and 0 <= c < len(lines[r]) and (r, c) not in reached and lines[r][c] not in wall:
+                reached.add((r, c))
+                waiting.append((r, c))
     return reached
 
 

@@ -268,7 +268,8 @@ def explanation_lines(explanation: Explanation) -> list[tuple[str, str]]:
         ("Questions", f"{counted(int(problem.queryable.sum()), 'state')} may be asked about"),
         (
             "Reward",
-            f"{MODEL_WORDS[model.kind]} ({model.num_parameters} in all), {type(problem.prior).__name__} prior",
+            f"{MODEL_WORDS[model.kind]} ({model.num_parameters} in all), "
+            f"{type(problem.prior).__name__.removesuffix('Prior')} prior",
         ),
         *_memory_lines(problem),
         ("Discount", f"{mdp.discount:g}: the future counts for about {horizon:.3g} steps"),

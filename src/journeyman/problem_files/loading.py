@@ -3,9 +3,11 @@
 Every complaint names the table, the key and the line, and suggests what is meant.
 """
 
+import shlex
 from pathlib import Path
 from typing import Any
 
+from journeyman.errors import InputError
 from journeyman.experts import EXPERTS, Boltzmann
 from journeyman.experts.models import BOLTZMANN_KEYS
 from journeyman.problem import Problem
@@ -32,7 +34,13 @@ def load_problem(path: str | Path, *, is_confined: bool = False) -> Problem:
     Files that it names are looked for beside it; with `is_confined` nowhere else, for problems of strangers. What is
     missing, unknown or wrong is said with file, line and key.
     """
-    return problem_of(read_toml(path, is_confined=is_confined))
+    try:
+        return problem_of(read_toml(path, is_confined=is_confined))
+    except InputError as error:
+        if Path(path).suffix.lower() != ".txt":
+            raise
+        command = shlex.join(["journeyman", "init", Path(path).stem, "--from-map", str(path)])
+        raise InputError(f"{error} If it is a drawn map, make a problem of it: {command}") from None
 
 
 def problem_of(file: TomlFile) -> Problem:

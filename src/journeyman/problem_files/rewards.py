@@ -208,7 +208,10 @@ def _parameter_names(model: RewardModel) -> list[str]:
 
 
 def parameter_title(index: int, model: RewardModel, mdp: FiniteMDP) -> str:
-    """Name a parameter for people: by its state where there is one for each."""
+    """Name a parameter for people: by its state, or state and action, where there is one for each."""
+    if model.kind == "per_state_action" and model.names is None and mdp.state_labels:
+        state, action = divmod(index, mdp.num_actions)
+        return f"{mdp.action_name(action)} in {mdp.state_name(state)}"
     return mdp.state_name(index) if model.kind == "per_state" else model.parameter_name(index)
 
 

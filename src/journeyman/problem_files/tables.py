@@ -102,7 +102,8 @@ class TomlTable:
     def require(self, key: str, example: str) -> Any:
         """Return a value that must be there."""
         if key not in self.data:
-            raise InputError(f"{key} must be given in {self.title}, got none in {self.place()}. Example: {example}")
+            where = f"in {self.title}" if self.name else f"at {self.title}"
+            raise InputError(f"{key} must be given {where}, got none in {self.place()}. Example: {example}")
         return self.data[key]
 
     def choice(
