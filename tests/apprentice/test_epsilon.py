@@ -126,6 +126,7 @@ def test_a_learner_with_a_share_says_so():
     certificate = learner.certificate()
     text = certificate.text().replace("\n", " ")
     assert "less than 5 % of what is at stake from the initial states" in text
+    assert "epsilon='5%'" in repr(certificate)
     assert certificate.to_record()["epsilon"] == "5%"
     assert learner.settings.to_record()["epsilon"] == "5%"
     assert LearnerSettings.from_record(learner.settings.to_record()).epsilon == Share(0.05)
@@ -137,5 +138,5 @@ def test_a_learner_with_a_share_says_so():
 
 @pytest.mark.parametrize("given", ["500%", Share(5)])
 def test_more_than_all_is_refused(given):
-    with pytest.raises(InputError, match=r"at most 100%, .* got 500%\. Share\(0\.05\) is 5%"):
+    with pytest.raises(InputError, match=r"at most 100%, .* got 500%\. '5%' is usual"):
         checked_epsilon(given)

@@ -1,3 +1,4 @@
+import re
 import sys
 
 import pytest
@@ -47,3 +48,20 @@ def test_unknown_command_is_a_usage_error(monkeypatch, capsys):
         cli.main()
     assert stop.value.code == 2
     assert "no-such-command" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["bound", "--delta", "5%"], ["--delta", "'5%'", "number|float"]),
+        (["study", "tell", "my.study", "first", "up"], ["QUERY", "'first'", "whole number|integer"]),
+        (["study", "new", "my.study", "--seed", "1.5"], ["--seed", "'1.5'", "whole number|integer"]),
+    ],
+)
+def test_values_that_are_no_numbers_are_named(monkeypatch, capsys, arguments, expected):
+    monkeypatch.setattr(sys, "argv", ["journeyman", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 2
+    message = capsys.readouterr().err
+    assert all(re.search(word, message) for word in expected)

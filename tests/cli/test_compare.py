@@ -61,7 +61,7 @@ def test_table_files_and_resuming(run, tmp_path):
     for name in ("chance", "beta 2", "beta 2, lapse 0.1", "beta 20", "beta 20, lapse 0.1", "empirical policy"):
         assert f"\n{name} " in out
     assert "Best prediction: beta 2" in out
-    assert "fitted to 28 demonstrations, which the evidence is of, and tested on 8 others" in " ".join(out.split())
+    assert "fitted to 28 demonstrations, to which the evidence refers, and tested on 8 others" in " ".join(out.split())
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {
         "comparison.json", "comparison.csv", "comparison.svg", "comparison.png", "demonstrations.csv", "fits.jsonl"

@@ -104,6 +104,7 @@ def test_an_answer_is_stored_before_the_next_question_is_chosen(garden, run, mon
 def test_undo_asks_the_same_question_again(garden, run):
     out = interview(run, "right", "left", "u", "up", "stay")
     assert "Taken back: the answer to question 1." in out
+    assert re.search(r"^1 answer\nTaken back", out, re.MULTILINE)  # without the chance that the two answers gave
     asked = [int(number) for number in re.findall(r"^Question (\d+)", out, re.MULTILINE)]
     assert asked == [0, 1, 2, 1, 2, 3]
     assert sorted(name for _, name in steps_of()) == ["right", "stay", "up"]
@@ -209,7 +210,7 @@ def test_a_run_can_end_early_and_is_not_kept_before_that(run):
     interview(run, "go", "quit")
     with Study.open("my.study", read_only=True) as study:
         assert not study.answers and len(study.pending) == 1
-    interview(run, "go", "wait", "end", "quit")
+    assert "Do at least one step first." in interview(run, "end", "go", "wait", "end", "quit")
     assert only_answer() == (((0, 0), (1, 1)), 1, "truncated")
 
 
@@ -254,7 +255,7 @@ def test_a_certificate_that_holds_is_announced(tmp_path, monkeypatch, capsys):
         session.say_goodbye(session.desk.console)
     out = capsys.readouterr().out
     assert looks[0].is_enough
-    assert "After 0 answers the certificate HOLDS: the learner is good enough. You may stop (q), or go on." in out
+    assert "After 0 answers the certificate HOLDS: the learner is good enough. You may stop (q), or continue." in out
     assert out.count("certificate HOLDS") >= 3  # with every question after that, and at the end
 
 
@@ -371,7 +372,7 @@ def test_at_a_terminal_one_key_is_enough(garden):
     terminal.press("z")
     terminal.until(r"Question 2.*\? help")
     terminal.press("q")
-    assert "\x1b[?1049l" in terminal.until("Go on: journeyman study interview my.study")  # the screen is given back
+    assert "\x1b[?1049l" in terminal.until("To continue: journeyman study interview")  # the screen is given back
     assert terminal.code() == 0
     assert [name for _, name in steps_of()] == ["right", "stay"]
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -257,6 +258,22 @@ def test_recover(study, run, succeed, tmp_path):
     succeed("study attach my.study house:right")
     assert "new.study has 1 events of my.study" in succeed("study recover my.study new.study")
     assert succeed("study recover my.study again.study --json") == {"num_events": 1, "num_attached": 0, "losses": []}
+
+
+def test_recover_with_a_world_that_has_options(run, succeed, tmp_path):
+    world = "--world random-grid --world-set size=3 --seed 5"
+    succeed(f"study new grid.study {world}")
+    succeed("study attach grid.study 1:0")
+    with sqlite3.connect(tmp_path / "grid.study") as connection:
+        connection.execute("UPDATE problem SET arrays = zeroblob(9)")
+    connection.close()
+    code, _, err = run("study recover grid.study new.study")
+    assert code == 1 and "the problem inside the study cannot be read" in err
+    code, _, err = run("study recover grid.study new.study --world-set size=3")
+    assert code == 1 and "--world-set must come with --world" in err
+    assert "new.study has 1 events of grid.study" in succeed(f"study recover grid.study new.study {world}")
+    with Study.open(tmp_path / "new.study") as study:
+        assert study.problem.mdp.num_states == 9
 
 
 def test_as_a_process(tmp_path):

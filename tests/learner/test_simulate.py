@@ -168,3 +168,10 @@ def test_a_study_is_simulated_like_a_learner(tmp_path):
         assert result.learner is study
         assert keys(study.queries) == keys(learner.queries)
         assert [item.steps for item in study.demonstrations] == [item.steps for item in learner.demonstrations]
+
+
+def test_a_world_is_no_expert_but_has_one():
+    world = make_world("brown-two-state")
+    learner = ActiveLearner(world.problem, inference="enumerate")
+    with pytest.raises(InputError, match=r"expert must .* got World\. A World has one: world\.expert"):
+        simulate(learner, world, 1)

@@ -9,19 +9,17 @@ from docs.blocks import blocks, write_files
 from journeyman.cli import app as cli
 
 
-@pytest.mark.parametrize("num_runs", ["2", pytest.param("20", marks=pytest.mark.slow)])
-def test_commands_run(num_runs, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("page", "num_runs"),
+    [("docs/study.md", "2"), ("docs/formats.md", "2"), pytest.param("docs/study.md", "20", marks=pytest.mark.slow)],
+)
+def test_commands_run(page, num_runs, tmp_path, monkeypatch, capsys):
     """With so many runs of a forecast, each of which costs as much as a study; 20 are what it does by itself."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own, for good
     monkeypatch.setenv("COLUMNS", "80")
-    write_files("docs/formats.md", tmp_path)
-    lines = [
-        line
-        for page in ("docs/study.md", "docs/formats.md")
-        for block in blocks(page, "sh")
-        for line in block.text.splitlines()
-    ]
+    write_files(page, tmp_path)
+    lines = [line for block in blocks(page, "sh") for line in block.text.splitlines()]
     assert len(lines) > 8
     for line in lines:
         more = ["--runs", num_runs] if " forecast " in line else []

@@ -272,7 +272,8 @@ def test_page_and_summary_say_what_the_committed_runs_say():
     assert len(record["totals"]) == len(totals)
     for stored, one in zip(record["totals"], totals.values(), strict=True):
         found = pd.json_normalize([stored, one.record()])
-        pd.testing.assert_series_equal(found.iloc[0], found.iloc[1], check_names=False, rtol=1e-12, atol=0.0)
+        # quantiles of the beta distribution are found by iteration, whose end is not that of another SciPy's
+        pd.testing.assert_series_equal(found.iloc[0], found.iloc[1], check_names=False, rtol=1e-9, atol=0.0)
     assert len(record["configurations"]) == len(single)
 
 

@@ -190,6 +190,8 @@ def test_an_unknown_option_lists_those_there_are():
         InputError, match=r"world 'jail' must get options it knows, got 'size'\. It has: beta, discount, slip"
     ):
         make_world("jail", size=3)
+    with pytest.raises(InputError, match="Did you mean 'seed'"):
+        make_world("jail", sed=3)
 
 
 def test_every_world_has_its_numbers_here():

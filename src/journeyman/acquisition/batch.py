@@ -74,7 +74,7 @@ def choose_batch(
     rng: np.random.Generator | None = None,
     kind: str = "state",
     length: int | None = None,
-    epsilon: float = 0.1,
+    epsilon: float | str = 0.1,
     costs: ArrayLike | None = None,
     step_cost: float = 0.0,
     seed: int = 0,

@@ -28,7 +28,7 @@ def score(
     *,
     kind: str = "state",
     length: int | None = None,
-    epsilon: float = 0.1,
+    epsilon: float | str = 0.1,
     costs: ArrayLike | None = None,
     step_cost: float = 0.0,
     seed: int = 0,
@@ -48,8 +48,8 @@ def score(
     kind, length
         "state": one action; "trajectory": up to `length` actions.
     epsilon
-        Regret that is too much, in units of the reward; only `pac_eig`, `ir_eig`, `regret_pac` and
-        `failure_chance` look at it.
+        Regret that is too much, in units of the reward or a share such as "5%"; only `pac_eig`, `ir_eig`,
+        `regret_pac` and `failure_chance` look at it.
     costs
         `[S]` cost of a query at each state, positive; scores are then per unit of cost.
     step_cost
@@ -184,7 +184,7 @@ def checked_context(
     *,
     kind: str,
     length: int | None,
-    epsilon: float,
+    epsilon: float | str,
     seed: int,
     num_histories: int,
     num_threads: int | None,

@@ -74,7 +74,7 @@ class Certificate:
     `certify_growing`), ended_by: what ended that, one of `ENDINGS`, or "" where nothing was drawn, and max_seconds: its
     limit, if any. numerical_error: guaranteed error of every regret; regrets that it may keep below epsilon count as
     failures. mean_regret and regret_quantiles (level, value): of the regret from the initial states, or from the worst
-    state. Regrets are measured as epsilon is, in units of the reward or as a `Share` of what is at stake. top_states:
+    state. Regrets are measured as epsilon is, in units of the reward or as a share of what is at stake. top_states:
     where the regret comes from. sensitivity: p_hat under other experts. reasons: why it does not hold, or not plainly;
     advice: what would help; assumptions: what all of this rests on. criticism: of the model, where it was checked.
     cautions: what is not promised even where it holds, since it is about a grid, not the continuous world.
@@ -163,7 +163,7 @@ class Certificate:
 
 def certify(
     posterior: Posterior,
-    epsilon: float,
+    epsilon: float | str,
     delta: float,
     *,
     policy: ArrayLike | None = None,
@@ -178,7 +178,7 @@ def certify(
     Parameters
     ----------
     epsilon
-        Regret that is too much: in units of the reward, or a `Share` of what is at stake such as "5%".
+        Regret that is too much: in units of the reward, or a share of what is at stake such as "5%".
     delta
         Chance of it that is acceptable.
     policy
@@ -247,7 +247,7 @@ def unchecked(posterior: Posterior, is_full: bool) -> None:
 
 def certify_growing(
     posteriors: Iterable[Posterior],
-    epsilon: float,
+    epsilon: float | str,
     delta: float,
     *,
     policy: ArrayLike,
@@ -308,7 +308,7 @@ def certify_growing(
     return _certificate(found, chosen, claim, found.samples.posterior.warnings, drawing, check_fn)
 
 
-def checked_claim(epsilon: float, delta: float, confidence: float) -> Claim:
+def checked_claim(epsilon: float | str, delta: float, confidence: float) -> Claim:
     """Return a claim whose numbers make sense."""
     return Claim(
         checked_epsilon(epsilon),

@@ -16,13 +16,13 @@ ADVICE = "It is the regret that would be too much, in units of the reward, or a 
 
 
 class Share(float):
-    """An epsilon that is a share of what is at stake: Share(0.05) is '5%'."""
+    """An epsilon that is a share of what is at stake: Share(0.05) is "5%", and is shown and written as that."""
 
     def __str__(self) -> str:
         return f"{100.0 * float(self):.15g}%"
 
     def __repr__(self) -> str:
-        return f"Share({float(self)!r})"
+        return repr(str(self))
 
 
 def checked_epsilon(epsilon: Any) -> float:
@@ -40,7 +40,7 @@ def checked_epsilon(epsilon: Any) -> float:
     if number > 1.0:
         raise InputError(
             f"a share of what is at stake must be at most 100%, which doing anything at random loses, got {epsilon}. "
-            "Share(0.05) is 5%."
+            "'5%' is usual."
         )
     return Share(number)
 

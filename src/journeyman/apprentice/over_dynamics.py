@@ -168,7 +168,7 @@ class Run(NamedTuple):
 def certify_over_dynamics(
     problem: Problem,
     demonstrations: Iterable[Demonstration] | Demonstration,
-    epsilon: float,
+    epsilon: float | str,
     delta: float,
     *,
     policy: ArrayLike | None = None,
@@ -262,7 +262,7 @@ def dynamics_of(problem: Problem) -> EstimatedDynamics:
 def certify_policy_over_dynamics(
     reference: Posterior,
     demonstrations: Sequence[Demonstration],
-    epsilon: float,
+    epsilon: float | str,
     delta: float,
     *,
     policy: ArrayLike,

@@ -66,7 +66,12 @@ def most_likely_optimal(posterior: Posterior) -> IntArray:
 
 
 def least_risky(
-    posterior: Posterior, epsilon: float, *, max_candidates: int = 64, max_improvements: int = 50, max_states: int = 256
+    posterior: Posterior,
+    epsilon: float | str,
+    *,
+    max_candidates: int = 64,
+    max_improvements: int = 50,
+    max_states: int = 256,
 ) -> IntArray:
     """Return a policy `[S]` with a small posterior chance of a regret of `epsilon` or more.
 

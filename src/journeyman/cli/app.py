@@ -95,6 +95,24 @@ class LazyGroup(TyperGroup):
         summaries = {name: COMMANDS.get(name) or self.commands[name].get_short_help_str() for name in self.commands}
         typer.echo(front_page(self, ctx, summaries), color=wants_colour())
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; where a value on its line is not of its kind, the message names the value."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            for found in getattr(error.__cause__, "errors", list)():
+                error.message = value_message(found["type"], found["input"], error.message)
+            raise
+
+
+def value_message(kind: str, value: Any, message: str) -> str:
+    """Return what is wrong with a value of the command line, from a kind of error of pydantic and its message."""
+    wanted = {
+        "float_parsing": "It must be a number such as 0.05",
+        "int_parsing": "It must be a whole number such as 5",
+    }
+    return f"{wanted.get(kind, message.rstrip('.'))}, got {value!r}."
+
 
 app = typer.Typer(
     cls=LazyGroup,

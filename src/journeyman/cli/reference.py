@@ -55,6 +55,10 @@ def parameter_line(parameter: Any) -> str:
     words = plain(getattr(parameter, "help", "") or "")
     if is_option and isinstance(default, str | int | float) and not isinstance(default, bool):
         words += f" Default: {default}."
+    elif is_option and parameter.secondary_opts:
+        words += f" Default: {(parameter.opts if default else parameter.secondary_opts)[0]}."
+    if is_option and parameter.required:
+        words += " Required."
     return f"| `{names.replace('|', '/')}` | {words.replace('|', '/')} |"
 
 

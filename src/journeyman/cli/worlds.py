@@ -13,8 +13,8 @@ def list_worlds(context: typer.Context, as_json: opt.AsJson = False) -> None:
     """List the worlds: small problems with a simulated expert, to try and compare methods on.
 
     A world has known dynamics and a true reward, which its seed draws from the prior. A learner knows everything but
-    that reward. It asks the expert, who acts the better, the higher beta is. Not in the list, but worlds as well, are
-    Gymnasium's environments with a transition table, such as gym:FrozenLake-v1.
+    that reward. It asks the expert: the higher beta is, the better the expert acts. Gymnasium's environments with a
+    transition table, such as gym:FrozenLake-v1, are worlds as well, though not in the list.
 
     Example: [bold]journeyman worlds[/], then [bold]journeyman worlds show jail --seed 3[/]. For scripts:
     [bold]journeyman worlds --json[/].

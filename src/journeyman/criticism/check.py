@@ -38,7 +38,7 @@ MAX_PARAMETERS = 400  # of a problem whose full check comes by itself
 MAX_WORK = 500_000  # parameters times answers of it: inferences along the answers take minutes beyond
 ADVICE = {
     "rationality": "let beta be unknown if it is taken for known, Boltzmann(beta=LogNormal(...)), or use a beta "
-    "or prior that foretells better",
+    "or prior that predicts better",
     "lapse": "let the expert lapse if it does not yet: Boltzmann(beta, lapse=Beta(...))",
     "habit": "look at the states below; is the state all that the expert sees, and are transitions and discount right? "
     "Try memory, a reward for each state and action, or other transitions",
@@ -56,7 +56,7 @@ class RivalGain(NamedTuple):
     """How well a rival does.
 
     kind: of `KINDS`; words: what it is, after "an expert"; log_gain: log of how many times better than the model it
-    foretells the answers; log_share: of its part in the evidence.
+    predicts the answers; log_share: of its part in the evidence.
     """
 
     kind: str
@@ -128,7 +128,7 @@ class Criticism:
 
     @property
     def evidence(self) -> float:
-        """Evidence against the model: how many times better its rivals foretell the answers, on average."""
+        """Evidence against the model: how many times better its rivals predict the answers, on average."""
         return float(np.exp(min(self.log_evidence, 700.0)))
 
     @property
@@ -149,7 +149,7 @@ class Criticism:
             best = self.rivals[0]
             when = f" after about {self.change_point} actions" if self.change_point is not None else ""
             found.append(
-                f"the answers do not fit the model: its rivals foretell them {times_words(self.log_evidence)} as well "
+                f"the answers do not fit the model: its rivals predict them {times_words(self.log_evidence)} as well "
                 f"(by chance {times_words(np.log(ALARM))} in at most 4 % of all cases), best of all an expert "
                 f"{best.words}{when}"
             )
@@ -179,10 +179,10 @@ class Criticism:
         headline = "The model is DOUBTFUL." if self.is_doubtful else "Nothing speaks against the model."
         lines = [headline, f"{self.sentence[0].upper()}{self.sentence[1:]}"]
         if self.rivals:
-            lines += ["", "Experts who would foretell the answers, and how many times as well:"]
+            lines += ["", "Experts who would predict the answers, and how many times as well:"]
             lines += [f"- one {rival.words}: {number_words(rival.log_gain)}" for rival in self.rivals[:5]]
         if self.deviations:
-            lines += ["", "What deviates most from what the posterior foretells:"]
+            lines += ["", "What deviates most from what the posterior predicts:"]
             lines += [f"- {item}" for item in self.deviations]
         for title, items in (("Why", self.reasons), ("What to try", self.advice)):
             if items:

@@ -113,7 +113,7 @@ class ModelComparison:
     decisions
         `[N]` free decisions in each.
     num_fitted
-        Demonstrations that the evidence is of.
+        Demonstrations to which the evidence refers.
     split
         How it was decided what is predicted from what, in words.
     method
@@ -283,7 +283,9 @@ def _split(listed: Sequence[Demonstration], test: Iterable[int] | None, folds: i
                 "Example: every fifth."
             )
         rest = tuple(i for i in range(size) if i not in set(chosen))
-        words = f"fitted to {len(rest)} demonstrations, which the evidence is of, and tested on {len(chosen)} others"
+        words = (
+            f"fitted to {len(rest)} demonstrations, to which the evidence refers, and tested on {len(chosen)} others"
+        )
         return Split((Part("fit", rest, tuple(chosen), True),), tuple(chosen), words)
     folds = whole_number(folds, "the number of folds", 2, "5 is usual.")
     if folds > size:

@@ -1,4 +1,4 @@
-"""Posterior predictive frequencies: what was answered in each state, beside what the posterior foretells.
+"""Posterior predictive frequencies: what was answered in each state, beside what the posterior predicts.
 
 Under the posterior, n answers in a state contain an action N times, with
 
@@ -41,7 +41,7 @@ class Deviation(NamedTuple):
         """Say it in words."""
         return (
             f"state {self.state_name}, {self.action_name}: {self.observed} of {self.num_answers} answers, expected "
-            f"{self.expected:.1f} (z = {self.z:+.1f}, chance {self.chance:.2g} with all that was looked at)"
+            f"{self.expected:.1f} (z = {self.z:+.1f}, chance {self.chance:.2g}, allowing for all that was looked at)"
         )
 
 
@@ -56,7 +56,7 @@ class Frequencies(NamedTuple):
 
 
 def predictive_frequencies(posterior: Posterior) -> Frequencies:
-    """Return what was answered beside what the posterior foretells, in all states with answers."""
+    """Return what was answered beside what the posterior predicts, in all states with answers."""
     counts = counts_by_place(posterior.answers)
     states = np.flatnonzero(counts.sum(axis=1) > 0)
     drawn = thinned(posterior, NUM_DRAWS)

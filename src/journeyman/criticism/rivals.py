@@ -7,7 +7,7 @@ prior, so that q is the evidence of the first tau answers times that of the othe
 over the answers give all of them. Change points are 4, 6, 8, 11, 16, 23, ... (by the root of 2), the j-th with the
 chance 1 / ((j + 1) (j + 2)).
 
-A rival that is further off (a quarter, or 8 times) is tried only where the nearer one foretells better than the model.
+A rival that is further off (a quarter, or 8 times) is tried only where the nearer one predicts better than the model.
 One that is not tried gains nothing, which can only make the evidence smaller. What a rival believes is kept: a
 certificate says what would become of it then.
 """
@@ -36,14 +36,14 @@ FIRST_POINT = 4.0  # answers before the first change point
 NUM_REFINEMENTS, NUM_BETWEEN = 4, 2  # rounds of looking around the best change point, new points on each side of it
 WORTH_A_LOOK = 2.0  # log gain of a change point from which on that is done
 FACTORS = (0.5, 2.0)  # of beta, or of the width of the prior: of these certificates speak too
-FURTHER = {0.5: 0.25, 2.0: 8.0}  # tried only where the nearer factor foretells better than the model
+FURTHER = {0.5: 0.25, 2.0: 8.0}  # tried only where the nearer factor predicts better than the model
 
 
 class RivalModel(NamedTuple):
     """The model with something else in it.
 
     label: what, in words ("beta = 2"); rival: the same as a rival; problem: that it makes; nearer: label of the variant
-    that must foretell better than the model for this one to be tried, "" for none.
+    that must predict better than the model for this one to be tried, "" for none.
     """
 
     label: str

@@ -1,6 +1,6 @@
-"""Surprise over time: how much better rivals of the model foretell the answers, at samples of the posterior.
+"""Surprise over time: how much better rivals of the model predict the answers, at samples of the posterior.
 
-Under a reward theta, each answer has a known chance pi(a | s). A rival foretells it with a chance q(a) of its own,
+Under a reward theta, each answer has a known chance pi(a | s). A rival predicts it with a chance q(a) of its own,
 which may depend on theta and on the answers before. The *gain* of the rival after t answers,
 
     E_t(theta) = product over the first t answers of q(a) / pi(a | s),
@@ -45,7 +45,7 @@ LAPSES = ((1.0, 0.1), (2.0, 0.2))  # power of the policy, chance of an action at
 HABITS = (2.0, 16.0)  # answers that the policy of the sample is worth at the start
 DRIFT = 0.9  # part of an urn that is left after each further answer in its state
 
-Foretell = Callable[[FloatArray, AnyArray, FloatArray], FloatArray]
+Predict = Callable[[FloatArray, AnyArray, FloatArray], FloatArray]
 
 
 class Rival(NamedTuple):
@@ -133,7 +133,7 @@ class SampleGains:
 
 
 def sample_gains(posterior: Posterior, answers: Answers) -> SampleGains:
-    """Return how much better rivals foretell answers than samples of the posterior given these answers do."""
+    """Return how much better rivals predict answers than samples of the posterior given these answers do."""
     size, rivals = len(answers), _rivals(answers)
     names = tuple(rival for rival, _ in rivals)
     times = np.unique(np.linspace(0, size, min(size, MAX_POINTS) + 1).astype(np.int64))
@@ -152,13 +152,13 @@ def sample_gains(posterior: Posterior, answers: Answers) -> SampleGains:
 def _gains_at(
     times: IntArray,
     answers: Answers,
-    rivals: Sequence[tuple[Rival, Foretell]],
+    rivals: Sequence[tuple[Rival, Predict]],
     log_policy: FloatArray,
     available: AnyArray,
 ) -> FloatArray:
     """Return log gains `[R, M, P]` of rivals over samples with log policies `[M, K, A]`, after so many answers."""
     own = log_policy[:, answers.places, answers.actions]
-    return np.stack([_sums(foretell_fn(log_policy, available, own) - own, times) for _, foretell_fn in rivals])
+    return np.stack([_sums(predict_fn(log_policy, available, own) - own, times) for _, predict_fn in rivals])
 
 
 def thinned(posterior: Posterior, num_draws: int) -> Posterior:
@@ -172,13 +172,13 @@ def _sums(log_ratios: FloatArray, times: IntArray) -> FloatArray:
     return np.asarray(sums[:, times])
 
 
-def _rivals(answers: Answers) -> list[tuple[Rival, Foretell]]:
-    """Return rivals, each with how it foretells answers.
+def _rivals(answers: Answers) -> list[tuple[Rival, Predict]]:
+    """Return rivals, each with how it predicts answers.
 
     That is a function of log policies `[M, K, A]`, which actions exist `[K, A]`, and the log chances `[M, T]` of the
     answers, and gives the log chances `[M, T]` of the rival.
     """
-    found: list[tuple[Rival, Foretell]] = []
+    found: list[tuple[Rival, Predict]] = []
     for power in POWERS:
         words = f"{power:g} times as rational" if power else "who chooses at random"
         found.append((Rival("rationality", words), _tabular(answers, power, 0.0)))
@@ -194,10 +194,10 @@ def _rivals(answers: Answers) -> list[tuple[Rival, Foretell]]:
     return found
 
 
-def _tabular(answers: Answers, power: float, lapse: float) -> Foretell:
+def _tabular(answers: Answers, power: float, lapse: float) -> Predict:
     """Return a rival with the policy of the sample to a power, and an action at random with the chance `lapse`."""
 
-    def foretell(log_policy: FloatArray, available: AnyArray, own: FloatArray) -> FloatArray:
+    def predict(log_policy: FloatArray, available: AnyArray, own: FloatArray) -> FloatArray:
         table = np.where(available, power * log_policy, -np.inf)
         table = table - logsumexp(table, axis=2, keepdims=True)
         if lapse > 0.0:
@@ -205,14 +205,14 @@ def _tabular(answers: Answers, power: float, lapse: float) -> Foretell:
             table = np.logaddexp(np.log1p(-lapse) + table, at_random)
         return np.asarray(table[:, answers.places, answers.actions])
 
-    return foretell
+    return predict
 
 
-def _urn(before: FloatArray, same_before: FloatArray, weight: float) -> Foretell:
+def _urn(before: FloatArray, same_before: FloatArray, weight: float) -> Predict:
     """Return a rival who does an action with the chance (weight pi(a) + n(a)) / (weight + n) after n answers there."""
 
-    def foretell(log_policy: FloatArray, available: AnyArray, own: FloatArray) -> FloatArray:
+    def predict(log_policy: FloatArray, available: AnyArray, own: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore"):
             return np.asarray(np.logaddexp(np.log(weight) + own, np.log(same_before)) - np.log(weight + before))
 
-    return foretell
+    return predict

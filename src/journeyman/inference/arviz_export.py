@@ -101,5 +101,6 @@ def _built(
 
 def write_netcdf(data: Any, path: Path) -> None:
     """Write ArviZ data, or a Dataset, to a file, whole or not at all."""
+    require("h5netcdf", "mcmc")  # else old NetCDF would be written, or nothing, by whatever is there
     with whole_file(path, "a NetCDF file") as temporary:
-        data.to_netcdf(str(temporary))
+        data.to_netcdf(str(temporary), engine="h5netcdf")

@@ -138,11 +138,11 @@ def smc_warnings(particle_ess: float, num_particles: int, moves: Any, settings: 
 
 
 def surprise_warnings(surprise: Surprise) -> tuple[str, ...]:
-    """Say that the answers are very improbable under everything that was found, if they are."""
+    """Say that something else explains the answers far better than everything that was found, if it does."""
     if not surprise.is_large:
         return ()
     return (
-        f"the answers are very improbable under every reward that was found ({surprise}): either the expert does not "
-        "fit the model (beta is too high, or they have another goal), or a part of the posterior is missing. Try a "
-        "smaller beta, check the answers and the prior, or use more particles.",
+        f"models without a goal explain the answers far better than every reward that was found ({surprise}): either "
+        "the expert does not fit the model (beta is too high, or they have another goal), or a part of the posterior "
+        "is missing. Try a smaller beta, check the answers and the prior, or use more particles.",
     )

@@ -33,7 +33,7 @@ NUM_DRAWS = 256  # samples that are looked at
 RIVAL_POWERS = (0.0, 0.5, 2.0)  # of the policy: less and more rational experts
 DIRICHLET = 0.5
 LARGEST_LOG = 1e12  # chances below e to minus this count as it
-VERY_SURPRISING = 5.0  # log gain: by chance in at most 2 e^-5 = 1.3 % of all data sets
+VERY_SURPRISING = 5.0  # log gain: by chance in at most 2 e^-5 = 1.35 % of all data sets
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,12 @@ class Surprise:
 
     @property
     def is_large(self) -> bool:
-        """Whether the answers are very improbable under most samples."""
+        """Whether rivals explain the answers far better than most samples do."""
         return self.log_gain > VERY_SURPRISING
 
     def __str__(self) -> str:
         """Say it in words."""
-        return (
-            f"z = {self.z:.1f} for {self.num_answers} answers, which models without a goal explain "
-            f"{_times(self.log_gain)} as well"
-        )
+        return f"{_times(self.log_gain)} as well; z = {self.z:.1f} for {self.num_answers} answers"
 
 
 def _times(log_gain: float) -> str:

@@ -99,7 +99,7 @@ class ActiveLearner(LedgerView):
         acquisition_options: Mapping[str, Any] | None = None,
         inference: str = "smc",
         inference_options: Mapping[str, Any] | None = None,
-        epsilon: float = 0.1,
+        epsilon: float | str = 0.1,
         delta: float = 0.1,
         confidence: float = 0.95,
         scope: str = "initial",

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 from journeyman.apprentice import Certificate
 from journeyman.checks import whole_number
 from journeyman.demonstrations import Demonstration
+from journeyman.errors import InputError
 from journeyman.learner.protocol import Learner
 from journeyman.learner.records import Query, StepRecord
 from journeyman.progress import is_watched, progress_bar
@@ -48,6 +49,10 @@ def answered_steps(
     batch_size
         Queries to choose at once.
     """
+    if not hasattr(expert, "demonstrate"):
+        raise InputError(
+            f"expert must be able to demonstrate(query), got {type(expert).__name__}. A World has one: world.expert."
+        )
     num_steps = 0
     while steps is None or num_steps < steps:
         if not learner.pending:

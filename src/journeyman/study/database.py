@@ -392,7 +392,8 @@ def _explanation(error: sqlite3.Error, path: str) -> str:
     if "not a database" in text:
         return (
             f"{path!r} must be a study, but its first bytes are not those of one: it is another file, or damaged where "
-            "it begins. Nothing can be read from it here: use a backup, or the .recover command of the sqlite3 shell."
+            "it begins. Nothing can be read from it here: use a backup, or the .recover command of the sqlite3 shell. "
+            "If it is a problem file, make a study of it: journeyman study new NAME.study --problem FILE."
         )
     if "disk I/O" in text:
         return (

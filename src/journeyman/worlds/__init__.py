@@ -82,7 +82,7 @@ def make_world(name: str, seed: int = 0, **options: Any) -> World:
     FiniteMDP(16 states, 5 actions, discount 0.9)
     """
     factory = WORLDS.find(name)
-    check_options(options, world_options(name), f"world {name!r}")
+    check_options(options, [*world_options(name), "seed"], f"world {name!r}")
     world = factory(whole_number(seed, "seed", 0), **options)
     if not isinstance(world, World):
         raise InputError(

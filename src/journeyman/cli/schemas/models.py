@@ -47,7 +47,7 @@ COMPARED_MODELS = record(
     "Models side by side",
     split=text("What is predicted from what"),
     method=text("Method of inference"),
-    num_fitted=whole("Demonstrations that the evidence is of"),
+    num_fitted=whole("Demonstrations to which the evidence refers"),
     num_predicted=whole("Demonstrations that were predicted"),
     num_free_decisions=whole("Decisions in these where several actions are available"),
     best=text("Model that predicts best"),

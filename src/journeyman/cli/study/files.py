@@ -157,6 +157,7 @@ def recover(
     to: Annotated[Path, typer.Argument(metavar="NEW", help="The new study.")],
     problem: opt.ProblemFile = None,
     world: opt.WorldChoice = None,
+    world_set: opt.WorldOptions = None,
     seed: Annotated[int, typer.Option(help="Of that world.")] = 0,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -165,11 +166,14 @@ def recover(
     History is taken over up to the damage. Answers that can be read after it are attached, so that no data is lost. If
     the stored problem is lost, name it with --problem or --world.
 
-    Example: [bold]journeyman study recover broken.study saved.study[/].
+    Examples: [bold]journeyman study recover broken.study saved.study[/]; where the problem is lost: [bold]journeyman
+    study recover broken.study saved.study --problem problem.toml[/].
     """
     from journeyman.study.recovery import recover as recover_study
 
-    given = None if problem is None and world is None else opt.chosen_world(world, problem, None, seed).problem
+    if world is None:
+        opt.check_no_options(world_set)
+    given = None if problem is None and world is None else opt.chosen_world(world, problem, world_set, seed).problem
     recovery = recover_study(file, to, problem=given)
     record = {"num_events": recovery.num_events, "num_attached": recovery.num_attached, "losses": list(recovery.losses)}
     kept = f"{to} has {recovery.num_events} events of {file}, and {recovery.num_attached} attached answers."

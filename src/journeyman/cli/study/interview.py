@@ -64,7 +64,7 @@ def interview(
 ) -> None:
     """Let an expert answer at the terminal: a picture, a question, one key per answer, and the next question at once.
 
-    Every answer is kept when its key is pressed; leave with q, and the same command goes on where you were, with open
+    Every answer is kept when its key is pressed; leave with q, and the same command resumes where you were, with open
     questions first. u takes the last answer back, s skips, x says that a place cannot be answered, ? helps. The line at
     the bottom says how sure the learner is; once the certificate holds it says so, and you may stop or go on.
 
@@ -156,11 +156,11 @@ class Watch:
         def look(_: int) -> Verdict:
             status = decide()
             if status == "holds":
-                verdict = Verdict(True, f"{after} {held}. You may stop (q), or go on.")
+                verdict = Verdict(True, f"{after} {held}. You may stop (q), or continue.")
             elif status == "doubtful":
                 verdict = Verdict(
                     True,
-                    f"{after} {held}, if the model of you is right, which is doubtful. You may stop (q), or go on.",
+                    f"{after} {held}, if the model of you is right, which is doubtful. You may stop (q), or continue.",
                 )
             else:
                 verdict = Verdict(False, f"{after} it is not certain yet.")
@@ -212,7 +212,7 @@ class Interview:
         console.print(f"Kept {counted(self.num_given, 'answer')}; the study has {total} now.", soft_wrap=True)
         if self.watch.verdict is not None and self.watch.verdict.is_enough:
             console.print(f"{self.watch.verdict.words.split('. ')[0]}.", soft_wrap=True)
-        console.print(f"Go on: journeyman study interview {name}", soft_wrap=True, markup=False)
+        console.print(f"To continue: journeyman study interview {name}", soft_wrap=True, markup=False)
         console.print(f"How good it is: journeyman study certify {name}", soft_wrap=True, markup=False)
 
     # Questions
@@ -284,7 +284,7 @@ class Interview:
     def _help(self) -> None:
         from rich.text import Text
 
-        shown = [*HELP.split("\n"), *(["", "Press any key to go on."] if self.desk.has_keys else [])]
+        shown = [*HELP.split("\n"), *(["", "Press any key to continue."] if self.desk.has_keys else [])]
         self.desk.show(lambda width, height: [Text(line) for line in shown])
         if self.desk.has_keys:
             self.desk.read()
@@ -347,7 +347,8 @@ class Interview:
             self.earlier.append(query.id)
             self._is_done(query)
         else:
-            self.notice = "There is only one step to do here."
+            is_run = query.kind == "trajectory"
+            self.notice = "Do at least one step first." if is_run else "There is only one step to do here."
 
     def _is_done(self, query: "Query") -> None:
         if self.revisited and self.revisited[-1].id == query.id:
@@ -368,6 +369,7 @@ class Interview:
             return
         if last in answers:
             self.study.undo(last)
+            self.chance = None  # it was that of the answers with this one
             self.num_given = max(0, self.num_given - 1)
         self.revisited.append(self.study.queries[last])
         self.notice = f"Taken back: the answer to question {last}. Answer it again, or skip it (s)."

@@ -194,7 +194,7 @@ def doubts(
     """Say what speaks against the model of the expert, and what to try instead.
 
     Rivals of the model are tried: an expert with another beta, one who lapses, has habits or changed their mind,
-    another prior. If they foretell the answers much better than the model, or if answers contradict each other, the
+    another prior. If they predict the answers much better than the model, or if answers contradict each other, the
     model is doubtful, and so is any certificate. That happens to a model that is right in at most 5 % of all cases.
     Exit code 0 if nothing speaks against the model, 4 if it is doubtful.
 

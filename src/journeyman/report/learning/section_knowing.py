@@ -134,7 +134,7 @@ def learned_section(summary: LearningSummary, truth: FloatArray | None = None) -
             picture(
                 lambda: figures.FIGURES["uncertainty"].draw_fn(summary),
                 alt="Posterior standard deviation of the reward in every state; the table below has the numbers.",
-                caption="How unsure the reward of each state is: posterior standard deviation.",
+                caption="How uncertain the reward of each state is: posterior standard deviation.",
             ),
             class_="" if is_stacked(summary.problem.mdp) else "sides",
         ),

@@ -33,10 +33,10 @@ WORDS = {
 }
 
 EVIDENCE_CAPTION = (
-    "How many times better rivals of the model foretell the answers so far. The line is what rivals at samples of the "
-    f"posterior say, the dot all of them. From {ALARM:g} on (dashed) the model is doubtful: that happens to a model "
+    "How many times better than the model its rivals predict the answers so far. The line counts rivals at samples of "
+    f"the posterior, the dot all rivals. From {ALARM:g} on (dashed) the model is doubtful: that happens to a model "
     "that is right in at most 4 % of all cases, and contradictions are found in at most 1 %. Crosses, if any: how much "
-    "better all answers are foretold if the expert changed their mind there; that when is unknown is not yet taken off."
+    "better all answers are predicted if the expert changed their mind there, not counting that the time is unknown."
 )
 
 
@@ -117,9 +117,9 @@ def model_section(summary: LearningSummary) -> Markup:
                 caption=EVIDENCE_CAPTION,
             )
         )
-        parts += [element("h3", "Experts who would foretell the answers, and how many times as well")]
+        parts += [element("h3", "Experts who would predict the answers, and how many times as well")]
         parts.append(bullets([f"one {rival.words}: {number_words(rival.log_gain)}" for rival in found.rivals[:6]]))
-        parts += [element("h3", "What deviates most from what the posterior foretells")]
+        parts += [element("h3", "What deviates most from what the posterior predicts")]
         parts.append(bullets([str(item) for item in found.deviations]))
     return section("model", "Is the model right?", *parts)
 

@@ -161,7 +161,7 @@ def _legend(pen: Pen, situation: Situation, grid: Grid, width: int, is_roomy: bo
     if situation.mdp.terminal.any():
         word = "end" if is_roomy or not pen.has_colour else pen.text("■", "X")
         mark = pen.chip(word, Style(color="#ffffff", bgcolor=END)) if pen.has_colour else "end"
-        entries.append(Text.assemble(mark, " it is over there"))
+        entries.append(Text.assemble(mark, " it ends there"))
     if situation.mdp.num_states < grid.num_rows * grid.num_columns:
         entries.append(Text.assemble((pen.text("░░░", "###"), WALL) if pen.has_colour else "###", " wall"))
     if situation.trail:

@@ -94,7 +94,7 @@ def _drawn_map(
         shown = next(iter(chips.values()))[:1]
         entries.append(Text.assemble(pen.chip(shown, KEY) if pen.has_colour else f"<{shown}>", " leads there"))
     if any(mdp.terminal[state] for state in places):
-        entries.append(Text(f"{pen.text('■', '#')} it is over there"))
+        entries.append(Text(f"{pen.text('■', '#')} it ends there"))
     if not near.all():
         entries.append(Text(f"{int(near.sum())} of {mdp.num_states} places are shown", style=FAINT))
     return [*lines, Text(""), *flowed(entries, width)]
