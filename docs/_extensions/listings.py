@@ -1,22 +1,12 @@
 """Tables that are made from the code: `{public-names}` of a module, and `{entries}` of a registry."""
 
 import importlib
-import inspect
 from collections.abc import Iterator
-from typing import Any
 
 from docutils import nodes
+from said import entry_rows, summary
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-
-
-def summary(thing: Any) -> str:
-    """Return what a thing is in one line: what it says of itself, or the first line of its docstring."""
-    said = getattr(thing, "summary", None)
-    if isinstance(said, str):
-        return said
-    text = inspect.getdoc(thing) or ""
-    return " ".join(text.split("\n\n")[0].split())
 
 
 class Table(SphinxDirective):
@@ -53,17 +43,13 @@ class PublicNames(Table):
 
 
 class Entries(Table):
-    """What is in a registry, each with what it says of itself."""
+    """What is in a registry, each with what it says of itself and its options."""
 
     heading = "entry"
 
     def rows(self, argument: str) -> Iterator[tuple[str, str]]:
         """Yield a name and a line for every entry."""
-        importlib.import_module("journeyman.continuous")  # with what it registers
-        module, _, name = argument.rpartition(".")
-        registry = getattr(importlib.import_module(module), name)
-        for entry, thing in registry.items():
-            yield f"`{entry}`", summary(thing)
+        return entry_rows(argument)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

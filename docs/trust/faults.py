@@ -12,9 +12,9 @@ must hold is one list, `tests/faults/matrix.py`; `make test` does a few repetiti
 Times and places are random, with fixed seeds. "Held" means that no repetition broke what must hold; "commit" is the
 state of the program that was attacked.
 
-What the last run found, and is fixed: a Ctrl-C that came while Python finalised an object was printed and forgotten, so
-that the command went on (1 of 120; run again after that). Besides, on a busy machine the killed children of the first
-row had done too little to say much; that row was run again, too.
+Two rows stand for a second run. One Ctrl-C of 120 on study commands was lost, because it came while Python finalised an
+object; the row is from after the fix. And the processes of the first row had first done too little before they were
+killed, on a busy machine.
 """
 
 

@@ -8,12 +8,23 @@ import typer
 from docs.blocks import ROOT, blocks, is_shown, pages, run_page
 from typer.testing import CliRunner
 
+from journeyman.acquisition import ACQUISITIONS
 from journeyman.cli.app import app
+from journeyman.inference import INFERENCE
+from journeyman.worlds import WORLDS
 
 PYTHON = [page for page in pages() if blocks(page, "python")]
 SLOW = [page for page in PYTHON if any(block.mark == "slow" for block in blocks(page))]
+NAMED = {"WORLD": WORLDS, "--world": WORLDS, "--acquisition": ACQUISITIONS, "--inference": INFERENCE}
+LANGUAGES = ("bash", "console", "csv", "dockerfile", "jsonl", "python", "sh", "text", "toml")
 COMMANDS = typer.main.get_command(app)
 ENDS = {"|", "||", "&&", ";", "&", ">", ">>", "<", "(", ")"}  # of a command in a shell
+
+
+def check_readme(names, printed):
+    (block,) = blocks("README.md", "python")
+    *asked, last = printed.splitlines()
+    assert block.text.rstrip().endswith(f"# {last}, after two answers") and len(asked) == 2
 
 
 def check_sweep(names, printed):
@@ -32,6 +43,7 @@ def check_continuous(names, printed):
 
 
 ALSO = {
+    "README.md": check_readme,
     "docs/sweep.md": check_sweep,
     "docs/gymnasium.md": check_gymnasium,
     "docs/continuous.md": check_continuous,
@@ -39,7 +51,29 @@ ALSO = {
 
 
 def test_there_are_pages():
-    assert {"README.md", "docs/extending.md", *ALSO} <= set(PYTHON)
+    assert {"docs/extending.md", *ALSO} <= set(PYTHON)
+
+
+@pytest.mark.parametrize("page", pages())
+def test_every_block_is_one_that_is_tested(page):
+    assert list(unread_fences((ROOT / page).read_text("utf-8"))) == []
+
+
+def unread_fences(text):
+    """Yield the beginnings of blocks that no test would read: of another language or form than those that are known."""
+    is_inside = False
+    for line in text.splitlines():
+        if not re.match(r"\s*(?:```|~~~)", line):
+            continue
+        is_inside = not is_inside
+        shown = re.fullmatch(r"```(?:(\w+)(?: \S+)?|\{(?!code-block)[\w-]+\}.*)", line)
+        if is_inside and not (shown and shown[1] in (None, *LANGUAGES)) and line.strip() != "```toml":
+            yield line
+
+
+@pytest.mark.parametrize("line", ["```", "```py", "~~~python", "````python", "  ```python", "```{code-block} python"])
+def test_blocks_that_no_test_reads_are_found(line):
+    assert list(unread_fences(f"```sh\nls\n```\n{line}\n{line.strip()[:3]}\n")) == [line]
 
 
 @pytest.mark.parametrize("page", PYTHON)
@@ -113,6 +147,8 @@ def complaint(words, is_whole):
             return None if rest[0] == "..." else f"{name} has no command {rest[0]}"
         name = f"{name} {rest[0]}"
         command, rest = command.commands[rest[0]], rest[1:]
+    if unknown := [word for word, entries in names_given(command, given) if word not in entries]:
+        return f"{name}: there is no {unknown}"
     if "help" in given or not is_whole:
         return None
     missing = [
@@ -123,6 +159,19 @@ def complaint(words, is_whole):
         and not isinstance(given[parameter.name], str | tuple)
     ]
     return f"{name} lacks {', '.join(missing)}" if missing else f"{name} does not take {rest}" if rest else None
+
+
+def names_given(command, given):
+    """Yield the worlds and functions that a command is given by name, and the registry that each has to be in."""
+    for parameter in command.params:
+        entries = next((NAMED[word] for word in (parameter.metavar, *parameter.opts) if word in NAMED), None)
+        words = given.get(parameter.name)
+        if entries is None or command.name == "reproduce":  # its methods are those of its tables
+            continue
+        for word in words if isinstance(words, list | tuple) else [words]:
+            is_placeholder = not isinstance(word, str) or word.isupper() or word.startswith(("gym:", "...", "my"))
+            if not is_placeholder:
+                yield word, entries
 
 
 @pytest.mark.parametrize("page", [page for page in pages() if any(commands_of(page))])
@@ -139,9 +188,32 @@ def test_commands_and_their_options_exist(page):
         ("journeyman study ask", "lacks"),
         ("journeyman study ask x.study y", "does not take"),
         ("journeyman study", "needs a command"),
+        ("journeyman worlds show jial", "no ['jial']"),
+        ("journeyman scores jail --acquisition nope", "no ['nope']"),
         ("JOURNEYMAN_PLUGINS=mine .venv/bin/journeyman worlds --json | head", None),
     ],
 )
 def test_wrong_commands_are_found(line, fault):
     found = complaint(words_of(line), is_whole=True)
     assert found is None if fault is None else fault in found
+
+
+@pytest.mark.parametrize("page", pages())
+def test_programs_and_targets_exist(page):
+    assert list(missing_programs((ROOT / page).read_text("utf-8"))) == []
+
+
+def missing_programs(text):
+    """Yield the programs of the repository and the targets of make that a page names and that are not there."""
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    for program in re.findall(r"\bpython ((?:bench|docs|examples|reproduction|tests)/[\w/.-]+\.py)", text):
+        if not (ROOT / program).exists():
+            yield program
+    for target in re.findall(r"(?:^|`)make ([a-z][\w-]*)", text, re.MULTILINE):
+        if target not in targets:
+            yield target
+
+
+def test_missing_programs_are_found():
+    text = "`make nope` and `make test`\n```sh\npython bench/nope.py\nmake docs\npython bench/step.py\n```\n"
+    assert list(missing_programs(text)) == ["bench/nope.py", "nope"]

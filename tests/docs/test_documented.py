@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import re
+from functools import cached_property
 
 import pytest
 import typer
@@ -17,6 +18,12 @@ from journeyman.study.formats import FORMATS, ROLES
 API = "".join(path.read_text("utf-8") for path in sorted((ROOT / "docs" / "reference" / "api").glob("*.md")))
 MODULES = re.findall(r"^\.\. automodule:: (\S+)$", API, re.MULTILINE)
 SINGLE = set(re.findall(r"^\.\. (?:autofunction|autoclass|py:data):: (\S+)$", API, re.MULTILINE))
+SOURCES = ROOT / "src" / "journeyman"
+# At the top of the package, but only for the project itself.
+NOT_FOR_USERS = {
+    "checks", "cli", "compiling", "doctor", "extras", "logs", "notebooks", "once", "progress", "registry", "resources",
+    "storage", "threads", "types", "wording",
+}  # fmt: skip
 # Packages with exports that only the project itself uses.
 INSIDE = {
     "journeyman.cli.schemas", "journeyman.cli.study", "journeyman.doctor", "journeyman.mdp.krylov",
@@ -43,9 +50,10 @@ def test_every_argument_and_option_is_documented(path):
     for parameter in COMMANDS[path].params:
         if parameter.name == "help":
             continue
-        names = parameter.opts if parameter.param_type_name == "option" else [parameter.metavar]
+        is_option = parameter.param_type_name == "option"
+        names = [*parameter.opts, *parameter.secondary_opts] if is_option else [parameter.metavar]
         assert set(names) <= words, f"{path} {names}. {MAKE}"
-        assert parameter.help or parameter.param_type_name == "argument", f"{path} {names} must say what it means"
+        assert getattr(parameter, "help", None), f"{path} {names} must say what it means"
 
 
 @pytest.mark.parametrize("path", [path for path, command in COMMANDS.items() if not hasattr(command, "commands")])
@@ -67,12 +75,18 @@ def public_names(module):
     return getattr(found, "__all__", [name for name in own if not name.startswith("_")])
 
 
+def test_every_layer_is_in_the_reference():
+    """Whoever adds one says whether it is for users."""
+    layers = {path.stem for path in SOURCES.glob("*.py")} | {path.parent.name for path in SOURCES.glob("*/__init__.py")}
+    documented = {module.split(".")[1] for module in MODULES}
+    assert layers - {"__init__", "__main__"} - documented == NOT_FOR_USERS
+
+
 def test_every_module_with_exports_is_in_the_reference():
-    sources = ROOT / "src" / "journeyman"
     exporting = {
-        ".".join(path.relative_to(sources.parent).with_suffix("").parts).removesuffix(".__init__")
-        for path in sources.rglob("*.py")
-        if re.search(r"^__all__ = ", path.read_text("utf-8"), re.MULTILINE)
+        ".".join(path.relative_to(SOURCES.parent).with_suffix("").parts).removesuffix(".__init__")
+        for path in SOURCES.rglob("*.py")
+        if re.search(r"^__all__\b", path.read_text("utf-8"), re.MULTILINE)
     }
     assert exporting - set(MODULES) - INSIDE == {"journeyman"}
     assert exporting >= INSIDE
@@ -87,13 +101,23 @@ def test_every_public_name_is_in_the_reference(module):
         if name in REGISTRIES or f"{module}.{name}" in SINGLE:
             continue
         if (
-            not callable(thing)
+            not (inspect.isclass(thing) or inspect.isroutine(thing))
             or not (thing.__doc__ or "").strip()
             or "alias for field" in thing.__doc__
             or (inspect.isclass(thing) and thing.__doc__.startswith(f"{name}("))
         ):
             missing.append(name)
+        missing += [f"{name}.{member}" for member in undescribed_members(thing)]
     assert missing == []
+
+
+def undescribed_members(thing):
+    """Yield the methods and properties of a class that Sphinx leaves out, since nothing says what they are."""
+    fields = getattr(thing, "__dataclass_fields__", {})
+    for name, member in vars(thing).items() if inspect.isclass(thing) else ():
+        is_shown = inspect.isroutine(member) or isinstance(member, property | cached_property)
+        if is_shown and not name.startswith("_") and name not in fields and not inspect.getdoc(getattr(thing, name)):
+            yield name
 
 
 def test_every_name_of_the_package_is_public_in_its_layer():
@@ -133,14 +157,33 @@ def test_every_registry_and_entry_is_documented(name):
     text = (ROOT / "docs" / "reference" / "registries.md").read_text("utf-8")
     assert f"## {name}\n" in text and re.search(rf"^```{{entries}} \S+\.{name}$", text, re.MULTILINE)
     for entry, thing in REGISTRIES[name].items():
-        assert getattr(thing, "summary", None) or inspect.getdoc(thing), f"{entry} must say what it is"
+        says = thing.__doc__ if inspect.isclass(thing) or inspect.isroutine(thing) else thing.summary
+        assert (says or "").strip(), f"{entry} must say what it is"
+
+
+def test_options_of_entries_stand_beside_them(monkeypatch):
+    """They are names as well: what `--acquisition-set` and the like take."""
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_extensions")
+    rows = dict(importlib.import_module("said").entry_rows("journeyman.acquisition.ACQUISITIONS"))
+    for name, thing in REGISTRIES["ACQUISITIONS"].items():
+        assert all(f"`{option}`" in rows[f"`{name}`"] for option in thing.options)
+
+
+def test_every_registry_is_known_here():
+    sources = "".join(path.read_text("utf-8") for path in sorted(SOURCES.rglob("*.py")))
+    made = re.findall(r"^(\w+)(?:: [^\n=]+)? = \w*(?:Registry|_Worlds)(?:\[.*\])?\(", sources, re.MULTILINE)
+    assert sorted(made) == sorted(REGISTRIES)
 
 
 def test_every_environment_variable_is_documented():
     listed = (ROOT / "docs" / "reference" / "environment.md").read_text("utf-8")
-    sources = "".join(path.read_text("utf-8") for path in sorted((ROOT / "src").rglob("*.py")))
-    read = set(re.findall(r"""(?:environ\.get\(|environ\[|getenv\()["'](\w+)["']""", sources))
-    named = set(re.findall(r"\b(?:JOURNEYMAN|NUMBA|OMP|OPENBLAS)_[A-Z_]+\b", sources))
+    sources = [path.read_text("utf-8") for path in sorted(SOURCES.rglob("*.py"))]
+    # How a variable is read differs; in a file that reads any, each word that is written like one counts.
+    reading = [text for text in sources if re.search(r"\b(?:environ|getenv|putenv|envvar)\b", text)]
+    read = set(re.findall(r"""["']([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)["']""", "".join(reading)))
+    call = r"""(?:environ\.\w+\(|environ\[|getenv\()\s*["'](\w+)["']|["'](\w+)["'] (?:not )?in os\.environ"""
+    read |= {name for names in re.findall(call, "".join(reading)) for name in names if name}
+    named = set(re.findall(r"\b(?:JOURNEYMAN|NUMBA|OMP|OPENBLAS)_[A-Z_]+\b", "".join(sources)))
     assert {"JOURNEYMAN_PLUGINS", "NO_COLOR", "XDG_STATE_HOME"} <= read | named
     assert [name for name in sorted(read | named) if f"`{name}`" not in listed] == []
 
