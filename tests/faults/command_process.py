@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from study.tiny import SETTINGS, tiny_problem
 
-from journeyman.cli.app import main
+from journeyman.__main__ import kept_interrupts, main
 from journeyman.errors import JourneymanError
 from journeyman.study import Study
 
@@ -86,7 +86,13 @@ def run(folder, acknowledged, seed, commands=None, user=None):
         for arguments in commands:
             print(f"ended {do(arguments)}", flush=True)
         return 0
-    folder, rng = Path(folder), np.random.default_rng(seed)
+    with kept_interrupts():  # between commands, too
+        return run_until_stopped(Path(folder), acknowledged, seed)
+
+
+def run_until_stopped(folder, acknowledged, seed):
+    """Do one command after the other, and write down those that were acknowledged."""
+    rng = np.random.default_rng(seed)
     log, number = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT), 0
     while True:
         word, number = str(rng.choice(WORDS)), number + 1

@@ -15,7 +15,7 @@ from faults.forking import environment, forker_of, is_alive, until
 from faults.matrix import attack
 from study.tiny import SETTINGS, tiny_problem
 
-from journeyman.cli.app import kept_interrupts
+from journeyman.__main__ import kept_interrupts
 from journeyman.errors import StudyError
 from journeyman.learner import ActiveLearner
 from journeyman.study import Study
@@ -161,3 +161,21 @@ def test_an_interrupt_while_an_object_is_finalised_is_not_lost():
         found = Finalised()
         del found
         time.sleep(5.0)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_an_interrupt_that_compiled_code_makes_an_error_of_is_one(depth):
+    """As pybind11 does while a module of it is imported; who imports it may make another error of that."""
+    with pytest.raises(KeyboardInterrupt), kept_interrupts():
+        error = KeyboardInterrupt()
+        for _ in range(depth):
+            try:
+                raise ImportError("initialization failed") from error
+            except ImportError as found:
+                error = found
+        raise error
+
+
+def test_other_errors_stay_what_they_are():
+    with pytest.raises(ImportError, match="initialization failed"), kept_interrupts():
+        raise ImportError("initialization failed") from ValueError("something else")

@@ -1,15 +1,11 @@
 """The `journeyman` command: its commands, its version, its errors."""
 
-import _thread
 import errno
 import os
 import reprlib
 import sys
-import threading
 import warnings
 from collections import UserDict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
@@ -154,30 +150,10 @@ def options(
         start_logging(log_level)
 
 
-@contextmanager
-def kept_interrupts() -> Iterator[None]:
-    """Let no Ctrl-C get lost: Python only prints one that comes while it finalises an object, so it is sent again."""
-    before = sys.unraisablehook
-
-    def unraisable(event: "sys.UnraisableHookArgs") -> None:
-        if event.exc_type is KeyboardInterrupt:
-            again = threading.Timer(0.01, _thread.interrupt_main)  # not now: here it would get lost once more
-            again.daemon = True
-            again.start()
-        else:
-            before(event)
-
-    sys.unraisablehook = unraisable
-    try:
-        yield
-    finally:
-        sys.unraisablehook = before
-
-
 def main() -> None:
-    """Run the command line; print a JourneymanError as a message and exit with code 1, and with 130 after Ctrl-C."""
+    """Run the command line; print a JourneymanError as a message and exit with code 1."""
     try:
-        with kept_interrupts(), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="a certificate holds on a grid")  # every text says it, too
             try:
                 app(prog_name="journeyman")
@@ -186,8 +162,6 @@ def main() -> None:
     except JourneymanError as error:
         print_error(error)
         raise SystemExit(1) from None
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             print_error(
