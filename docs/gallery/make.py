@@ -3,7 +3,7 @@
 python docs/gallery/make.py                    # all that take seconds, and docs/gallery/index.md
 python docs/gallery/make.py demo memory        # only these, however long they take
 python docs/gallery/make.py --within minutes   # all that take minutes at most
-python docs/gallery/make.py --within hours     # all; runs of hours go on where they ended
+python docs/gallery/make.py --within hours     # all; runs of hours continue where they stopped
 python docs/gallery/make.py --list             # what there is, and what each takes
 """
 
@@ -120,7 +120,7 @@ LEARNING = (
     Entry(
         "docs/images/labyrinth.png",
         "**Models of mice in a labyrinth.** Bits per free decision on bouts that were left out (left), and log "
-        "evidence (right). What to see: all models predict alike, evidence tells them apart.",
+        "evidence (right). What to see: all models predict alike; the evidence tells them apart.",
         "`journeyman compare` in `examples/labyrinth`, from its committed fits",
         draw.labyrinth,
     ),
@@ -152,7 +152,7 @@ TRUST = (
     Entry(
         "docs/trust/calibration/wrong-models.png",
         "**What if the model is wrong?** Wrong certificates, doubts of the model check, and wrong ones that it did not "
-        "doubt, by what is wrong. What to see: slips of which the learner is not told do most harm in the jail, and "
+        "doubt, by what is wrong. What to see: slips that the learner is not told about do most harm in the jail, and "
         "the check does not notice them.",
         "`docs/trust/calibration/run.py table`, from its committed runs",
         draw.trust,
@@ -166,7 +166,7 @@ TRUST = (
     ),
     Entry(
         "docs/calibration/8x8.png",
-        "**Ranks on the 8x8 grid.** Differences of the ECDF of ranks from a uniform one, a row per method. What to "
+        "**Ranks on the 8x8 grid.** Differences of the ECDF of ranks from a uniform one, one row per method. What to "
         "see: exact methods stay inside the bands; `variational` and what is wrong on purpose leave them.",
         "`docs/calibration/run.py`, `run` and then `table`",
         draw.calibration("methods"),

@@ -16,9 +16,9 @@ HEAD = """# What journeyman stands on
 Made by `docs/trust/dependencies.py` from the metadata of installed packages. These are the direct dependencies, with
 the extra that asks for each; `constraints.txt` has the versions that were tested, theirs included.
 
-`make audit` asks a public database for known vulnerabilities of all that is installed, and fails if there are some, or
-if a package could not be looked up. It needs the network, so no test runs it. Where this page was made no such database
-could be reached: **it looked up none of the packages there**, so nothing is said here about known vulnerabilities.
+`make audit` asks a public database for known vulnerabilities of everything that is installed, and fails if there are
+any, or if a package could not be looked up. It needs the network, so no test runs it. Where this page was made no such
+database could be reached: **none of the packages were looked up**, so nothing is said here about known vulnerabilities.
 
 **What is checked without a network.** Ruff's security rules (flake8-bandit) run in `make lint`. Nothing is ever
 unpickled or evaluated from a file: a test scans the source for it (`tests/trust/test_code.py`), and arrays are read

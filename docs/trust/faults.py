@@ -12,9 +12,9 @@ must hold is one list, `tests/faults/matrix.py`; `make test` does a few repetiti
 Times and places are random, with fixed seeds. "Held" means that no repetition broke what must hold; "commit" is the
 state of the program that was attacked.
 
-Two rows stand for a second run. One Ctrl-C of 120 on study commands was lost, because it came while Python finalised an
-object; the row is from after the fix. And the processes of the first row had first done too little before they were
-killed, on a busy machine.
+Two rows are from a second run. One Ctrl-C of 120 on study commands was lost, because it came while Python finalised an
+object; the row is from after the fix. And in the first run the processes of the first row had done too little before
+they were killed, on a busy machine.
 """
 
 

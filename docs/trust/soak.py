@@ -7,27 +7,27 @@ HERE = Path(__file__).parent
 HEAD = """# The studio under attack for half an hour
 
 Made by `docs/trust/soak.py` from `soak.json`, which `make soak` (`bench/soak.py`) writes. People answer one study of
-the 8x8 world in its default settings, each with a page that listens to live events, while others do whatever harm can
-be done to a server from the loopback network. At the end the server is killed (kill -9) while answers are on their way,
-and the file is opened.
+the 8x8 world in its default settings, each with a page that listens to live events, while others do all the harm that
+can be done to a server from the loopback network. At the end the server is killed (kill -9) while answers are on their
+way, and the file is opened.
 """
 TAIL = """
 *wrong* counts results that are not what they should be: a refusal of the kind that fits, or the end of the connection.
 "closed" means that the server ended it without a response, "left" that the attacker did, "hung" that nothing came
-within 30 seconds. A head has to come within 20 seconds, else the connection is ended; a body too, else there is a 408.
-Wrong tokens are limited to one in two seconds (429), which does not delay those who have it. A 503 asks to send the
-same again; people did, and what they sent was kept once.
+within 30 seconds. A head has to arrive within 20 seconds, or the connection is ended; a body too, or there is a 408.
+Wrong tokens are limited to one every two seconds (429), which does not delay people with the right one. A 503 asks for
+the same request again; people sent it, and it was kept once.
 
 *Memory* may grow, since a study holds its history in memory. The limits: a straight line through the last two thirds of
 the time grows by less than 10 % over them, or by less than 4 kB for each answer in that time. Measured object by
-object, an event that asks and one that answers take about 1.9 kB together, and the ledger 0.4 kB; what else grows was
-not found.
+object, an event that asks and one that answers take about 1.9 kB together, and the ledger 0.4 kB; we did not find what
+else grows.
 
-Answers count while people think for some seconds. Acknowledged are also those of connections that broke, and those of
-the end, when everybody answers without thinking until the server is killed.
+The answers counted are those of people who think for some seconds. Those acknowledged include answers on connections
+that broke, and those at the end, when everybody answers without thinking until the server is killed.
 
-Annotators, attackers, server and the process that computes share two cores with whatever else runs: the load of the
-machine was {load:.1f} when the run began. So times are an upper limit of what a machine of its own would show.
+Annotators, attackers, server and the process that computes share two cores with everything else that runs: the load of
+the machine was {load:.1f} when the run began. So the times are upper limits for a machine of its own.
 """
 
 

@@ -42,7 +42,7 @@ DEFAULTS = f"""## What a learner does if you do not choose
 
 On problems of up to {MAX_LOOKAHEAD_STATES} states it uses `failure_chance`, for annotations and trajectories, or
 `pac_eig` if the certificate is about every state. `failure_chance` was added after these runs and is not in the tables
-here; [what it saves](../certificate.md#what-that-saves) was measured apart. Of the functions that
+here; [what it saves](../certificate.md#what-that-saves) was measured separately. Of the functions that
 are, `regret_pac` has [less true regret](#do-our-own-functions-beat-nupac-eig) than `pac_eig` with single annotations in
 both worlds; the chance of regret is lower in one and not told apart in the other. On more states looking ahead takes
 seconds, and nothing was measured, so it uses `pac_eig`. For the reward it uses `reward_eig`."""
@@ -50,10 +50,10 @@ RULE = f"""## The rule
 
 On each instance the functions are ranked by the measure; the one with the lowest mean rank over instances is *best*.
 The others are compared with it on the same instances. A function whose mean difference to the best has a 95 % interval
-(Student) above 0 is *worse*; the rest are *not told apart* from it by so many instances. In the table by budget, bold
+(Student) above 0 is *worse*; the rest are *not told apart* from it by this many instances. In the table by budget, bold
 means that the best beats the runner-up, and a number in brackets says how many functions are not told apart from it.
 With fewer than {MIN_INSTANCES} instances there is no recommendation. Methods beyond the paper's experiment count where
-at least {MIN_SEEDS} instances have met them, our own for the policy alone. Intervals are not corrected for the number
+at least {MIN_SEEDS} instances have met them, our own for the policy only. Intervals are not corrected for the number
 of comparisons.
 
 Goal *policy*: P[regret > 0.1] under the posterior, which is what a certificate needs and is less noisy than the true
@@ -78,7 +78,7 @@ def advice_page(sources: Sources, choices: Sequence[Choice]) -> tuple[str, list[
         budgets.markdown(),
         "## What it costs",
         costs.markdown(),
-        "Answers of people take longer than any of these: choose by evidence, not by cost, unless the expert is a "
+        "People take longer to answer than any of these: choose by evidence, not by cost, unless the expert is a "
         "program.",
         own[0],
         RULE,
@@ -143,7 +143,7 @@ def _budget_table(choices: Sequence[Choice]) -> NumberTable:
     frame = frame.sort_values("goal", kind="stable")
     return NumberTable(
         "advice-budgets",
-        "Best function after so many answers",
+        "Best function after each number of answers",
         frame,
         shown | {f"{budget} answers": str(budget) for budget in BUDGETS},
     )

@@ -23,7 +23,7 @@ FOLDER, DPI, NUM_COLOURS = "figures", 100, 256
 MAP_QUERIES = 50
 FORMS_WORDS = "forms of PAC-EIG beyond the paper's experiment"
 SEE = {
-    "jail": "action entropy stays where the prior is, because it asks at the jail, where there is nothing to learn; "
+    "jail": "action entropy stays where the prior is, because it asks in the jail, where there is nothing to learn; "
     "both information gains have hardly any regret left after a few trajectories.",
     "random-10x10": "nuPAC-EIG is the first with a small regret and a small chance of it, while its entropy stays "
     "high: it asks about what matters from the two initial states only. Below the axis: the share of instances "
@@ -35,7 +35,7 @@ SEE_OURS = "less regret than nuPAC-EIG in the first steps, most of all before th
 SEE_FORMS = {
     "jail": "all forms have hardly any regret left after a few trajectories; they differ, if at all, in the entropy "
     "that they leave.",
-    "random-10x10": "only the weighted forms with edges above zero leave the others, that of local scope first.",
+    "random-10x10": "only the weighted forms with edges above zero part from the others, the one of local scope first.",
     "random-8x8": "where episodes start anywhere, forms hardly differ before step 75.",
 }
 SEE_ON_MAPS = {

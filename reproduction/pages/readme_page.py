@@ -31,8 +31,8 @@ def readme_page(
         'The experiments of "PAC Apprenticeship Learning with Bayesian Active IRL" at their published size: '
         f"{NUM_SEEDS} instances, {NUM_STEPS} answers, all methods on the same instances with the same simulated "
         "expert.",
-        f"- [claims.md](claims.md): {len(claims)} claims, what we measured, verdicts ({counts}), and why "
-        "where it differs.\n"
+        f"- [claims.md](claims.md): {len(claims)} claims, what we measured, verdicts ({counts}), and the "
+        "reasons where it differs.\n"
         "- [which-function.md](which-function.md): which function to use, from the paired evidence.\n"
         "- [numbers/](numbers): every number of these pages as CSV. [tables/](../../reproduction/tables): the "
         "results they come from, one row per run and step ([columns](../../src/journeyman/experiment/results.py)).\n"
@@ -54,7 +54,7 @@ def readme_page(
         "reproduction-docs\n```",
         "With Markov chains of the paper's lengths, from scratch after every answer: add "
         "`--inference chains --seeds 2`.",
-        "The belief on grids whose terminal cells are drawn apart from the reward (at the end of claims.md):",
+        "The belief on grids whose terminal cells are drawn independently of the reward (at the end of claims.md):",
         "```sh\njourneyman sweep run reproduction/independent.toml\n"
         "journeyman sweep table reproduction/independent.toml --to reproduction/tables/independent.parquet "
         "--compact\n```",

@@ -36,7 +36,7 @@ def test_what_is_at_stake_is_the_gap_between_best_and_random():
     assert found.values == pytest.approx([3.0, 5.0, 0.5])
     assert (found.errors < 1e-12).all()
     shares = failures_of(posterior, np.array([1]), Share(0.5), "initial")
-    assert shares.regret == pytest.approx([1.0, 1.0, 1.0])  # as bad as doing anything at random
+    assert shares.regret == pytest.approx([1.0, 1.0, 1.0])  # as bad as acting at random
     assert shares.is_failing.all()
     assert failures_of(posterior, np.array([2]), Share(0.5), "initial").is_failing.tolist() == [False, True, False]
 

@@ -83,7 +83,7 @@ def test_a_study_in_order(run, study):  # noqa: F811
     record = json.loads(out)
     assert code == 0 and record["is_well"]
     words = {finding["name"]: finding["words"] for finding in record["findings"] if finding["part"] == "study"}
-    assert words["answers"] == "1 answers count, 0 were taken back; 1 questions wait for one"
+    assert words["answers"] == "1 answer, 0 taken back; 1 question unanswered"
     assert "checksums agree" in words["events"]
     assert study.read_bytes() == before
 

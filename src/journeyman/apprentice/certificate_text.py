@@ -55,7 +55,7 @@ def claim_sentence(certificate: "Certificate") -> str:
     if isinstance(certificate.epsilon, Share):
         return (
             f"{subject} less than {epsilon_words(certificate.epsilon)} {start}, with a probability of at least {sure}. "
-            "At stake is what the best policy gains over doing anything at random."
+            "At stake is what the best policy gains over acting at random."
         )
     return (
         f"{subject} less than {certificate.epsilon:.4g} of the expected return {start}, compared with the best policy, "

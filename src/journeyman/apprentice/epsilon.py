@@ -39,7 +39,7 @@ def checked_epsilon(epsilon: Any) -> float:
         return number
     if number > 1.0:
         raise InputError(
-            f"a share of what is at stake must be at most 100%, which doing anything at random loses, got {epsilon}. "
+            f"a share of what is at stake must be at most 100%, which acting at random loses, got {epsilon}. "
             "'5%' is usual."
         )
     return Share(number)

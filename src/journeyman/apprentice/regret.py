@@ -209,7 +209,7 @@ def is_failing(regret: FloatArray, error: FloatArray, epsilon: float) -> BoolArr
 
 
 def stakes(posterior: Posterior) -> Estimates:
-    """Return what is at stake under every sample `[M]`: what a policy that does anything at random loses in all.
+    """Return what is at stake under every sample `[M]`: what a policy that acts at random loses in all.
 
     At random means one of the available actions, with equal chances; the loss is its regret from the initial
     distribution. It comes by everywhere that can be reached, so where nothing is at stake every policy is the best.

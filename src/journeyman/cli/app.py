@@ -29,7 +29,7 @@ EPILOG = (
 # Command NAME is in journeyman.cli.NAME: a group `app`, or a function NAME. That file is imported when the command is
 # used; what `journeyman --help` says of it is the first line of its help, repeated here.
 COMMANDS = {
-    "demo": "Watch two learners ask a simulated expert, get a certificate, and a report to look at.",
+    "demo": "Watch two learners ask a simulated expert; get a certificate and a report to look at.",
     "bound": "Say how many answers a guarantee can take at most, whatever the expert says.",
     "init": "Write a problem file: an example to change into your own, or one for your own map or graph.",
     "check": "Check a problem file, and explain what it means.",
@@ -37,7 +37,7 @@ COMMANDS = {
     "calibrate": "Test whether an inference method is calibrated on a world, or on a problem of your own.",
     "compare": "Compare models of an expert on the same demonstrations, and say which explains them best.",
     "scores": "Map how much every state is worth asking about next, after some simulated demonstrations.",
-    "run": "Let a learner ask a simulated expert, one query after the other, until it may stop.",
+    "run": "Let a learner ask a simulated expert, one query after another, until it may stop.",
     "reproduce": "Run the paper's experiments again, and draw its figures.",
     "schema": "Print the JSON Schema of what a command prints with --json.",
     "doctor": "Say whether this machine, this installation and a study are in order.",
@@ -138,8 +138,8 @@ def options(
         typer.Option(
             "--log-level",
             metavar="LEVEL",
-            help="Write what is done to the error stream, a JSON object per line: debug, info, warning or error. "
-            "Default: nothing. Also by JOURNEYMAN_LOG_LEVEL.",
+            help="Log to standard error, one JSON object per line, at this level: debug, info, warning or error. "
+            "Default: no log. JOURNEYMAN_LOG_LEVEL does the same.",
         ),
     ] = None,
 ) -> None:

@@ -17,7 +17,7 @@ def bound(
     support: Annotated[int | None, typer.Option(help="States that the policy can visit at all.")] = None,
     horizon: Annotated[
         int | None,
-        typer.Option(help="Most steps of an episode. If a clock ends it, --states counts (time, state) pairs."),
+        typer.Option(help="Maximum steps of an episode. If a clock ends it, --states counts (time, state) pairs."),
     ] = None,
     near_states: Annotated[
         int | None,

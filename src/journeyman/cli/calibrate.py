@@ -29,7 +29,9 @@ def calibrate(
         str | None, typer.Option(metavar="FILE.py:NAME", help="A Problem in a Python file, or a function giving one.")
     ] = None,
     inference: opt.Inference = "smc",
-    replications: Annotated[int, typer.Option(help="How many; 500 find means off by a quarter of an sd.")] = 200,
+    replications: Annotated[
+        int, typer.Option(help="How many; 500 detect means that are off by a quarter of an sd.")
+    ] = 200,
     demonstrations: Annotated[int, typer.Option(help="Answers of the expert per replication.")] = 20,
     length: Annotated[
         int | None, typer.Option(help="Ask for trajectories of at most this many steps instead of single actions.")
@@ -39,10 +41,11 @@ def calibrate(
     assumed_beta_factor: Annotated[
         float, typer.Option(help="Tell the method a beta that is wrong by this factor, to see that the test notices.")
     ] = 1.0,
-    seed: Annotated[int, typer.Option(help="Of the whole run.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the whole run.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes; the result does not depend on them.")] = 1,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where results are kept; default: a name made of the settings.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Where results are kept; default: a name made from the settings."),
     ] = None,
     png: opt.Picture = None,
     as_json: opt.AsJson = False,
@@ -50,8 +53,8 @@ def calibrate(
     """Test whether an inference method is calibrated on a world, or on a problem of your own.
 
     Each replication draws a true reward from the prior, asks a simulated expert, infers, and looks where the truth lies
-    among posterior draws. If the posterior is right, every rank is equally likely, and 80 % intervals hold the truth in
-    80 % of replications. Results are saved as they come: stop at any time, and run the same command again to resume.
+    among posterior draws. If the posterior is right, every rank is equally likely, and 80 % intervals contain the truth
+    in 80 % of replications. Results are saved as they come: stop at any time, and run the same command again to resume.
 
     Examples: [bold]journeyman calibrate --world jail --inference smc --replications 200[/] takes a few minutes.
     [bold]journeyman calibrate --world random-grid --world-set size=4 --world-set terminals=independent --inference

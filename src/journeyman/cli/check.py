@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A problem.toml, as `journeyman init` writes one.")],
     epsilon: opt.Epsilon = "0.1",
-    seed: Annotated[int, typer.Option(help="Of the rewards that are drawn from the prior.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the rewards drawn from the prior.")] = 0,
     as_json: opt.AsJson = False,
 ) -> None:
     """Check a problem file, and explain what it means.
 
     Mistakes are named with file, line and what to write instead. If there are none, you read what the problem is: its
-    size, what can be reached and asked; what your prior implies: which rewards it expects, what a best policy would
-    earn and where it would go, and whether epsilon is small or large against what is at stake; and what beta means: how
-    often such an expert would pick a best action, on rewards drawn from your prior.
+    size, what can be reached and asked about; what your prior implies: which rewards it expects, what a best policy
+    would earn and where it would go, and whether epsilon is small or large compared with what is at stake; and what
+    beta means: how often such an expert would pick a best action, on rewards drawn from your prior.
 
     Example: [bold]journeyman init garden[/], then [bold]journeyman check garden/problem.toml[/]. For scripts:
     [bold]journeyman check problem.toml --json[/]. With the epsilon that you would ask for: [bold]journeyman check

@@ -36,7 +36,7 @@ def compare(
         list[str] | None,
         typer.Option(
             "--also", metavar="PART=VALUE",
-            help="One more change to each of these, such as beta=unknown; several at once with commas between them.",
+            help="One more change to each of these, such as beta=unknown; separate several at once by commas.",
         ),
     ] = None,
     test: Annotated[
@@ -46,18 +46,18 @@ def compare(
         ),
     ] = None,
     folds: Annotated[
-        int | None, typer.Option(metavar="K", help="Else predict each of K parts from the others, 5 by default.")
+        int | None, typer.Option(metavar="K", help="Without --test: predict each of K parts from the rest; default: 5.")
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(metavar="annotator", help="Compare the people whose demonstrations they are, not models."),
+        typer.Option(metavar="annotator", help="Compare the people who gave the demonstrations, not models."),
     ] = None,
     columns: Columns = None,
     separator: Separator = None,
     skip_impossible: SkipImpossible = False,
     inference: opt.Inference = "smc",
     inference_set: opt.InferenceOptions = None,
-    seed: Annotated[int, typer.Option(help="Of the sampling.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sampling.")] = 0,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -72,10 +72,10 @@ def compare(
 
     Every variant of the problem is fitted, and predicts demonstrations that it was not fitted to. The table shows bits
     per free decision (where several actions are available), which share that is of what a stationary policy can
-    explain, and the log evidence with its error; chance and the smoothed empirical policy stand beside them.
+    explain, and the log evidence with its error; chance and the smoothed empirical policy are shown beside them.
 
-    With --by annotator it compares people: fits of each alone, of all as one, and of all with one reward and an own
-    beta and lapse each. Those whose answers do not fit those of the others are named.
+    With --by annotator it compares people: fits of each alone, of all as one, and of all with one reward but a beta and
+    a lapse of their own. Those whose answers do not fit those of the others are named.
 
     Examples: [bold]journeyman compare problem.toml data.csv --vary beta=4,unknown --vary reward=state,state_action
     --folds 5[/] compares four models. [bold]journeyman compare problem.toml data.csv --vary reward=state,state_action

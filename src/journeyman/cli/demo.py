@@ -34,7 +34,7 @@ def demo(
     steps: Annotated[int, typer.Option(help="Answers that each learner may ask for, at most.")] = 10,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer samples and answers, for a first look.")] = False,
 ) -> None:
-    """Watch two learners ask a simulated expert, get a certificate, and a report to look at.
+    """Watch two learners ask a simulated expert; get a certificate and a report to look at.
 
     The world is a jail: a grid with a goal, three obstacles of unknown cost, and a cell that nobody leaves. PAC-EIG
     asks where the answer tells whether its policy is nearly right. Action entropy asks where the expert is least

@@ -17,20 +17,18 @@ MARKS = {"good": ("ok", "green"), "notable": ("note", "yellow"), "bad": ("BAD", 
 
 def doctor(
     study: Annotated[
-        Path | None, typer.Argument(metavar="[STUDY]", help="A study to look at as well; it is only read.")
+        Path | None, typer.Argument(metavar="[STUDY]", help="A study to look at as well; it is not changed.")
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Leave the comparison of compiled code with NumPy out.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Skip the comparison of compiled code with NumPy.")] = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Say whether this machine, this installation and a study are in order.
 
-    Prints versions, what is installed besides, cores and memory that may be used, and where compiled code is kept. Then
+    Prints versions, optional packages, cores and memory that may be used, and where compiled code is kept. Then
     compiled code is compared with plain NumPy on small problems, and a study, if you name one, is read from end to end:
-    its pages, its checksums, who wrote it, what lies beside it.
+    its pages, its checksums, which version wrote it, what lies beside it.
 
-    Examples: [bold]journeyman doctor[/]; [bold]journeyman doctor my.study[/]; to put into a report of a fault:
+    Examples: [bold]journeyman doctor[/]; [bold]journeyman doctor my.study[/]; to attach to a bug report:
     [bold]journeyman doctor --json > doctor.json[/]. Exit code 1 if something is bad.
     """
     from journeyman.doctor import examine_kernels, examine_machine, examine_study

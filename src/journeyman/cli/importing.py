@@ -22,11 +22,11 @@ Columns = Annotated[
         "--columns", metavar="WHAT=COLUMN,...",
         help="Which column of a table is what, such as state=node,action=move,annotator=animal. "
         "Known: demonstration, step, time, state, action, next_state, final_state, ended, query_id, annotator, "
-        "timestamp; a column of such a name is taken for it, other columns are ignored. WHAT= alone leaves one out.",
+        "timestamp; a column with such a name is taken for it, other columns are ignored. WHAT= alone leaves one out.",
     ),
 ]  # fmt: skip
 Separator = Annotated[
-    str | None, typer.Option("--separator", metavar="SIGN", help="comma, semicolon or tab, where it is not clear.")
+    str | None, typer.Option("--separator", metavar="SIGN", help="comma, semicolon or tab, if it is not clear.")
 ]
 SkipImpossible = Annotated[
     bool,

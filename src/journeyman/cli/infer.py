@@ -22,13 +22,15 @@ def infer(
     demonstrations: Annotated[
         int, typer.Option(metavar="N", help="How many demonstrations to ask for; 0 shows the prior.")
     ] = 20,
-    seed: Annotated[int, typer.Option(help="Of the world, of what is asked and answered, and of the sampling.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the world, of what is asked and answered, and of the sampling.")
+    ] = 0,
     kind: opt.Kind = "state",
     length: opt.Length = None,
     world_set: opt.WorldOptions = None,
     inference_set: opt.InferenceOptions = None,
     png: opt.Picture = None,
-    netcdf: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the draws for ArviZ.")] = None,
+    netcdf: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the draws for ArviZ.")] = None,
     threads: opt.Threads = None,
     scheduler: Annotated[
         str | None,
@@ -38,14 +40,15 @@ def infer(
 ) -> None:
     """Ask the simulated expert of a world, and show what its answers tell about the reward.
 
-    Questions are put at random states. The posterior over rewards is shown as mean and standard deviation, beside the
-    truth, which the inference never sees: how many 95 % intervals hold it, and how good the learned policy really is.
+    Questions are about random states. The posterior over rewards is shown as mean and standard deviation, beside the
+    truth, which the inference never sees, with how many 95 % intervals contain it and how good the learned policy
+    really is.
 
     Examples: [bold]journeyman infer random-8x8 --demonstrations 60 --png posterior.png[/] maps mean and uncertainty.
-    [bold]journeyman infer jail --inference enumerate --demonstrations 5 --kind trajectory --length 8[/] asks for more.
-    [bold]journeyman infer random-grid --world-set size=4 --inference policywalk --inference-set sampler=hmc --netcdf
-    draws.nc[/] keeps the draws for ArviZ. [bold]journeyman infer random-grid --world-set size=40 --scheduler
-    tcp://10.0.0.1:8786[/] computes one large posterior on a cluster, with the same result.
+    [bold]journeyman infer jail --inference enumerate --demonstrations 5 --kind trajectory --length 8[/] asks for
+    trajectories. [bold]journeyman infer random-grid --world-set size=4 --inference policywalk --inference-set
+    sampler=hmc --netcdf draws.nc[/] saves the draws for ArviZ. [bold]journeyman infer random-grid --world-set size=40
+    --scheduler tcp://10.0.0.1:8786[/] computes one large posterior on a cluster, with the same result.
     """
     from journeyman.cli.warmup import compile_at_first_use
     from journeyman.inference import INFERENCE, infer as infer_posterior

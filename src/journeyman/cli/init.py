@@ -9,15 +9,15 @@ from journeyman.errors import InputError
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where to write; made if need be.")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where to write; created if needed.")] = Path(),
     from_map: Annotated[
         Path | None,
-        typer.Option("--from-map", metavar="FILE", help="Make the problem of a map that is drawn in a text file."),
+        typer.Option("--from-map", metavar="FILE", help="Make a problem from a map drawn in a text file."),
     ] = None,
     from_graph: Annotated[
         Path | None,
         typer.Option(
-            "--from-graph", metavar="FILE", help="Make it of a table of edges: columns from, to (action, back)."
+            "--from-graph", metavar="FILE", help="Make it from a table of edges: columns from, to (action, back)."
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
@@ -29,8 +29,8 @@ def init(
 
     A map is a text file in which # is a wall, . floor, S the start, G the goal, where episodes end, and every other
     mark a terrain. Spaces are floor if no . is drawn, and walls if no # is. A table of edges has the columns from and
-    to, and perhaps action and back: what the ways there and back are called. What is written passes the check and
-    makes a study at once.
+    to, and optionally action and back: what the ways there and back are called. The result passes the check and is
+    ready for a study.
 
     Example: [bold]journeyman init garden[/], then [bold]journeyman check garden/problem.toml[/], then [bold]journeyman
     study new garden/my.study --problem garden/problem.toml[/]. Your own: [bold]journeyman init maze --from-map

@@ -29,7 +29,7 @@ WorldName = Annotated[
     str, typer.Argument(metavar="WORLD", help="A name that [bold]journeyman worlds[/] lists, or gym:ID.")
 ]
 WorldChoice = Annotated[
-    str | None, typer.Option("--world", metavar="NAME", help="A world of [bold]journeyman worlds[/], or gym:ID.")
+    str | None, typer.Option("--world", metavar="NAME", help="A world from [bold]journeyman worlds[/], or gym:ID.")
 ]
 ProblemFile = Annotated[
     Path | None,
@@ -54,7 +54,7 @@ AcquisitionOptions = Annotated[
 ]
 Kind = Annotated[str, typer.Option("--kind", metavar="KIND", help="state: one action; trajectory: several.")]
 Length = Annotated[
-    int | None, typer.Option("--length", metavar="L", help="Most steps of a trajectory; default: as the world says.")
+    int | None, typer.Option("--length", metavar="L", help="Maximum steps of a trajectory; default: the world's.")
 ]
 StepCost = Annotated[
     float,
@@ -68,21 +68,23 @@ Candidates = Annotated[
     list[str] | None,
     typer.Option(
         "--candidates", metavar="WHICH",
-        help="States to rate when a question is chosen: 1000 (so many, at random for each question), occupancy:1000 "
-        "(those that the apprentice visits most), or names of states between commas; can be repeated. Default: all, or "
-        "the 1000 most visited of more than 20,000.",
+        help="States to rate when a question is chosen: 1000 (drawn at random for each question), occupancy:1000 "
+        "(those that the apprentice visits most), or names of states, separated by commas; can be repeated. Default: "
+        "all, or the 1000 most visited if there are more than 20,000.",
     ),
 ]  # fmt: skip
 MaxSamples = Annotated[
     int,
-    typer.Option("--max-samples", metavar="N", help="What a certificate may draw until it is decided; 0 draws none."),
+    typer.Option(
+        "--max-samples", metavar="N", help="Samples that a certificate may draw until it is decided; 0: none."
+    ),
 ]
 MaxSeconds = Annotated[
     float,
     typer.Option(
         "--max-seconds", metavar="S",
         help="How long a certificate may draw, a confirmation twice that; 0: as long as its samples take, which gives "
-        "the same verdict on every machine. A certificate that would hold has its model checked besides.",
+        "the same verdict on every machine. If it would hold, checking its model takes extra time.",
     ),
 ]  # fmt: skip
 Epsilon = Annotated[
@@ -91,19 +93,20 @@ Epsilon = Annotated[
         "--epsilon",
         metavar="NUMBER",
         help="Regret that is too much: in units of the reward, or a share such as 5% of what the best policy gains "
-        "over doing anything at random.",
+        "over acting at random.",
     ),
 ]
-Delta = Annotated[float, typer.Option("--delta", help="Chance of it that is acceptable.")]
+Delta = Annotated[float, typer.Option("--delta", help="Acceptable chance of that.")]
 Scope = Annotated[
-    str, typer.Option("--scope", metavar="SCOPE", help="initial, or every_state: a guarantee wherever one starts.")
+    str,
+    typer.Option("--scope", metavar="SCOPE", help="initial, or every_state: a guarantee wherever an episode starts."),
 ]
 Goal = Annotated[str, typer.Option("--goal", help="policy: a certified policy; reward: to know the reward itself.")]
 Picture = Annotated[
     Path | None, typer.Option("--png", metavar="FILE", help="Also draw a picture: .png, .svg, .pdf ...")
 ]
 Scheduler = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Of the Dask scheduler, such as tcp://10.0.0.1:8786.")
+    str | None, typer.Option(metavar="ADDRESS", help="Address of the Dask scheduler, such as tcp://10.0.0.1:8786.")
 ]
 Threads = Annotated[int | None, typer.Option("--threads", metavar="N", help="Threads; default: all cores.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

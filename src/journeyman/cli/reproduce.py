@@ -19,7 +19,9 @@ def reproduce(
     inference: Annotated[
         str, typer.Option(help="smc, or chains: Markov chains of the paper's lengths, from scratch after every answer.")
     ] = "smc",
-    seeds: Annotated[int | None, typer.Option(help="Instances of each world, if not all of the scale.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Instances of each world; default: as many as the scale has.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes, one core each; default: all cores.")] = None,
     executor: Annotated[str, typer.Option(help="local, or dask for a cluster.")] = "local",
     scheduler: opt.Scheduler = None,
@@ -27,7 +29,7 @@ def reproduce(
         Path | None, typer.Option(metavar="DIR", help="Tables of an earlier run: what they hold is not run again.")
     ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Retry cells that failed.")] = False,
-    picture: Annotated[str, typer.Option("--format", help="Of the figures: png, svg or pdf.")] = "png",
+    picture: Annotated[str, typer.Option("--format", help="Format of the figures: png, svg or pdf.")] = "png",
 ) -> None:
     """Run the paper's experiments again, and draw its figures.
 

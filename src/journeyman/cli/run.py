@@ -18,7 +18,7 @@ STUDY, HISTORY = "run.study", "history.csv"
 
 
 def run(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to keep the run in; the same one continues it.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run; the same one continues it.")],
     world: opt.WorldChoice = None,
     problem: opt.ProblemFile = None,
     acquisition: opt.Acquisition = None,
@@ -35,7 +35,7 @@ def run(
     max_samples: opt.MaxSamples = 16_000,
     max_seconds: opt.MaxSeconds = 0.0,
     goal: opt.Goal = "policy",
-    seed: Annotated[int, typer.Option(help="Of the world, of the expert's noise, and of the learner.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the world, of the expert's noise, and of the learner.")] = 0,
     world_set: opt.WorldOptions = None,
     inference_set: opt.InferenceOptions = None,
     acquisition_set: opt.AcquisitionOptions = None,
@@ -43,7 +43,7 @@ def run(
     threads: opt.Threads = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Let a learner ask a simulated expert, one query after the other, until it may stop.
+    """Let a learner ask a simulated expert, one query after another, until it may stop.
 
     After every answer the posterior is updated and the next query is the one that tells most. The run ends after
     --steps answers, or when the certificate holds: the policy loses less than epsilon with a probability of at least 1

@@ -9,14 +9,14 @@ from journeyman.cli import options as opt
 
 def schema(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="COMMAND", help="A command with --json; none lists them all.")
+        list[str] | None, typer.Argument(metavar="COMMAND", help="A command with --json; without one, all are listed.")
     ] = None,
 ) -> None:
     """Print the JSON Schema of what a command prints with --json.
 
-    Without a command, list those that there are. The schemas are of draft 2020-12; docs/json.md has the same in words.
+    Without a command, list those that have one. The schemas follow draft 2020-12; docs/json.md says the same in words.
 
-    Examples: [bold]journeyman schema[/]; [bold]journeyman schema study status[/]; of a file that study export writes:
+    Examples: [bold]journeyman schema[/]; [bold]journeyman schema study status[/]; for a file that study export writes:
     [bold]journeyman schema "study export --what policy"[/].
     """
     from journeyman.cli.schemas import DOCUMENTS, schema_of

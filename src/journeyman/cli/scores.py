@@ -19,7 +19,9 @@ def scores(
     name: opt.WorldName,
     acquisition: Annotated[str, typer.Option(metavar="NAME", help="Acquisition function.")] = "pac_eig",
     demonstrations: Annotated[int, typer.Option(metavar="N", help="How many demonstrations to simulate first.")] = 20,
-    seed: Annotated[int, typer.Option(help="Of the world, of what is asked and answered, and of the sampling.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the world, of what is asked and answered, and of the sampling.")
+    ] = 0,
     ask: Annotated[
         str, typer.Option(metavar="HOW", help="random: at random states; best: where the function would ask.")
     ] = "random",

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 def studio(
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="The study; made if need be, with --world or --problem.")
+        Path | None, typer.Argument(metavar="FILE", help="The study; created if needed, with --world or --problem.")
     ] = None,
     world: opt.WorldChoice = None,
     problem: opt.ProblemFile = None,
     world_set: opt.WorldOptions = None,
-    seed: Annotated[int, typer.Option(help="Of the learner, and of the world.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the learner and of the world.")] = 0,
     kind: opt.Kind = "state",
     length: opt.Length = None,
     epsilon: opt.Epsilon = "0.1",
@@ -40,30 +40,32 @@ def studio(
     ] = False,
     known_as: Annotated[
         list[str] | None,
-        typer.Option("--known-as", metavar="NAME", help="A name by which others call this machine; can be repeated."),
+        typer.Option("--known-as", metavar="NAME", help="A name by which others reach this machine; can be repeated."),
     ] = None,
     pictures: Annotated[
         Path | None,
         typer.Option("--pictures", metavar="FOLDER", help="Pictures of states: files named by label or number."),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
-    new_token: Annotated[bool, typer.Option("--new-token", help="Make the old address useless.")] = False,
+    new_token: Annotated[
+        bool, typer.Option("--new-token", help="Make a new address; the old one stops working.")
+    ] = False,
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", help="Of the learner; default: all cores but one.")
+        int | None, typer.Option("--threads", metavar="N", help="Threads of the learner; default: all cores but one.")
     ] = None,
 ) -> None:
     """Open a page on which an expert answers the questions that matter, and everyone sees what is learned.
 
     Arrow keys or clicks are answers; every answer is kept in the study file before it is acknowledged, and the next
-    question is there at once. Beside it the page shows what is known: where an answer would help most, the reward, the
-    apprentice's policy, how far the certificate is. Several people can answer at once, each with the printed address
-    and &annotator=NAME. Stop with Ctrl-C at any time: the same command resumes where you were, and open pages
+    question is there at once. The page also shows what is known: where an answer would help most, the reward, the
+    apprentice's policy, how far off the certificate is. Several people can answer at once, each with the printed
+    address and &annotator=NAME. Stop with Ctrl-C at any time: the same command resumes where you were, and open pages
     reconnect.
 
-    With --world or --problem a study is made in the current folder, or continued if it is there; without anything the
-    page lets you make one. Only this machine can open the page, by an address that holds a secret token. --host with
-    another address also needs --allow-remote: then everybody who reaches this machine and has the address can read and
-    answer, and what is sent is not encrypted. --known-as adds names by which they may call it.
+    With --world or --problem a study is made in the current folder, or continued if it is there; with nothing given,
+    the page lets you make one. Only this machine can open the page, by an address that holds a secret token. --host
+    with another address also needs --allow-remote: then anybody who can reach this machine and has the address can read
+    and answer, and what is sent is not encrypted. --known-as adds names by which they may reach it.
 
     Examples: [bold]journeyman studio --world jail[/]; [bold]journeyman studio --problem maze/problem.toml --annotator
     ada[/]; [bold]journeyman studio my.study --port 9000 --no-browser[/]; runs instead of single actions:

@@ -14,7 +14,7 @@ def warmup() -> None:
     """Compile everything now, so that no later command waits for it.
 
     What is compiled is kept for later processes. Without this, each command compiles what it needs when it first needs
-    it, which takes some seconds once.
+    it, which takes a few seconds, once.
 
     Example: [bold]journeyman warmup[/], once after journeyman was installed or updated.
     """

@@ -8,6 +8,7 @@ from journeyman.doctor.findings import Finding
 from journeyman.errors import JourneymanError
 from journeyman.study import Study
 from journeyman.study.database import RECOVER, SCHEMA_VERSION, open_file
+from journeyman.wording import counted
 
 LARGE_FILE = 1e9
 BESIDE = {
@@ -36,8 +37,8 @@ def _examined(path: Path) -> Iterator[Finding]:
             status = study.overview()
             yield Finding("study", "events", "good", f"{status.num_events}, and their checksums agree")
             yield Finding("study", "made", "good", f"{status.created_at} by {status.created_by}")
-            answered = f"{status.num_demonstrations} answers count, {status.num_undone} were taken back"
-            words = f"{answered}; {len(status.pending)} questions wait for one"
+            answered = f"{counted(status.num_demonstrations, 'answer')}, {status.num_undone} taken back"
+            words = f"{answered}; {counted(len(status.pending), 'question')} unanswered"
             yield Finding("study", "answers", "good", words)
     except JourneymanError as error:
         yield Finding("study", "events", "bad", str(error))

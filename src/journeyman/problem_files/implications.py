@@ -46,7 +46,7 @@ class Range(NamedTuple):
 class Visits(NamedTuple):
     """How much of its time the apprentice spends at some states, averaged over rewards of the prior.
 
-    at_random: the same for one who does anything at random; sought: part of the rewards under which the apprentice is
+    at_random: the same for one who acts at random; sought: part of the rewards under which the apprentice is
     there more than that.
     """
 
@@ -67,13 +67,13 @@ class Implications:
     returns
         Of the best policy, from the initial states.
     at_stake
-        How much more that is than doing anything at random earns.
+        How much more that is than acting at random earns.
     epsilon
         The regret that would be too much, in units of the reward, or if `is_share` a part of what is at stake.
     epsilon_share
         Epsilon as a part of what is typically at stake; None where nothing is.
     random_is_enough
-        Part of the rewards under which doing anything at random loses less than epsilon.
+        Part of the rewards under which acting at random loses less than epsilon.
     visits
         Where apprentices go: terrains, features, or the states where they are most.
     visited
@@ -206,8 +206,8 @@ def implication_lines(found: Implications) -> list[tuple[str, str]]:
         ("Prior", _prior_words(found)),
         (
             "Returns",
-            f"the best policy earns {found.returns.words()}, which is {found.at_stake.words()} more than doing "
-            "anything at random: that is at stake",
+            f"the best policy earns {found.returns.words()}, which is {found.at_stake.words()} more than acting "
+            "at random: that is at stake",
         ),
         ("Epsilon", _epsilon_words(found)),
     ]
@@ -254,7 +254,7 @@ def _visit_words(found: Implications) -> str:
     where = "most of the time at" if found.visited == "state" else "at"
     return (
         f"the best policy of a reward drawn from the prior is {where} {', '.join(shown)}{more}; in brackets, one who "
-        "does anything at random"
+        "acts at random"
     )
 
 
@@ -268,7 +268,7 @@ def implication_warnings(found: Implications, problem: Problem) -> list[str]:
     ):
         warnings.append(
             f"Epsilon = {_number(found.epsilon)} is large: under {percent(found.random_is_enough)} of the rewards of "
-            "this prior doing anything at random loses less than that, so that a certificate would say little. Use a "
+            "this prior acting at random loses less than that, so that a certificate would say little. Use a "
             "smaller one, or a share: --epsilon 5%."
         )
     elif not found.is_share and found.epsilon_share is not None and found.epsilon_share < SMALL:

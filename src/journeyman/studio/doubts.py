@@ -23,7 +23,7 @@ HEADLINES = {
 }
 RIVALS = {
     "rationality": "somebody who is more, or less, careful than is assumed",
-    "lapse": "somebody who now and then does anything at random",
+    "lapse": "somebody who now and then acts at random",
     "habit": "somebody who has habits of their own in some places",
     "change": "somebody whose mind changed on the way",
     "prior": "somebody to whom places are worth more, or less, than is assumed",

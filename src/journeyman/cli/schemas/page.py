@@ -8,13 +8,13 @@ from journeyman.cli.schemas.language import Schema
 TITLE = """# JSON for scripts
 
 With `--json` a command prints one JSON document on standard output, and nothing else there; progress and warnings go to
-standard error, and exit codes stay [what they are](cli.md). What is infinite or not a number is `null`. States, actions
+standard error, and exit codes are [the usual ones](cli.md). What is infinite or not a number is `null`. States, actions
 and questions are numbers from 0. A dot leads into a record, `[]` into a list, `{}` into an object whose keys depend on
 the problem. A key with a question mark may be missing; all others are always there.
 
 The same as JSON Schema (draft 2020-12), for validators and code generators: `journeyman schema study status`. This page
 is made from these schemas (`python -m journeyman.cli.schemas.page > docs/json.md`). Tests check both, and what the
-commands print. Keys may be added in any version; that one is removed or changes its meaning is said in the change log.
+commands print. Keys may be added in any version; the change log says when one is removed or changes its meaning.
 """
 KINDS = {  # one, and several
     "string": ("text", "texts"),

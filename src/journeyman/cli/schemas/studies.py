@@ -23,7 +23,7 @@ BELIEF = record(
     "What is believed; null with --quick",
     certificate=CERTIFICATE["status"],
     epsilon=EPSILON,
-    delta=number("Chance of such a regret that is acceptable"),
+    delta=number("Acceptable chance of such a regret"),
     failure_chance=number("Estimated chance that the regret is epsilon or more"),
     upper_bound=number("Upper bound of that chance"),
     expected_regret=number("Posterior mean of the regret, measured as epsilon is"),
@@ -140,7 +140,7 @@ REPORT = record(
     level=number("Posterior chance of all intervals"),
     num_directions_learned=maybe(number("Directions of the reward that were learned, in effect")),
     num_directions=whole("Directions of the reward"),
-    num_invisible_directions=maybe(whole("Directions that no answer can tell about; null: not known")),
+    num_invisible_directions=maybe(whole("Directions about which no answer can tell anything; null: not known")),
     limits=many(text("A sentence"), "What cannot be known, and why"),
     hardly_learned=many(
         record(
@@ -174,7 +174,7 @@ SUBJECT_COUNTS: dict[str, Schema] = dict(
     gaps=whole("Places where steps are known to be left out"),
     missing=whole("Rows without a state or an action"),
     impossible=whole("Steps that the dynamics cannot make"),
-    duplicates=whole("Pieces that are there already"),
+    duplicates=whole("Pieces that are already there"),
 )
 
 STUDIES: dict[str, Schema] = {
@@ -212,7 +212,7 @@ STUDIES: dict[str, Schema] = {
     "study forecast": record(
         "How many more answers it may take.",
         **SHARED["forecast"]["properties"],
-        is_model_doubtful=truth("Whether the model, which this takes for right, is doubtful"),
+        is_model_doubtful=truth("Whether the model, which this assumes to be right, is doubtful"),
     ),
     "study report": REPORT,
     "study scores": record("How much every question is worth now.", study=text("Name of the study"), **SCORES),
@@ -229,7 +229,7 @@ STUDIES: dict[str, Schema] = {
         "What was found, and attached.",
         ("skipped", "num_new", "refusal"),
         answers=many(ANSWER_ID, "Ids of what was attached, for undo; none with --dry-run"),
-        skipped=many(whole("Its number"), "Demonstrations of the file that were there already (--skip-duplicates)"),
+        skipped=many(whole("Its number"), "Demonstrations of the file that were already there (--skip-duplicates)"),
         num_new=whole("Demonstrations that would be attached (--dry-run)"),
         refusal=maybe(text("Why it would be refused (--dry-run); null if it would not")),
         report=record(
@@ -251,7 +251,7 @@ STUDIES: dict[str, Schema] = {
     ),
     "study recover": record(
         "What could be read.",
-        num_events=whole("Events that were taken over"),
+        num_events=whole("Events that were copied"),
         num_attached=whole("Answers after the damage that were attached"),
         losses=many(text("One"), "What is lost"),
     ),
@@ -273,11 +273,11 @@ STUDIES: dict[str, Schema] = {
         counts=record(
             "Answers by what became of them",
             told=whole("Answered here now"),
-            taken_over=whole("Asked only there, taken over with the answer"),
+            taken_over=whole("Asked only there, copied with the answer"),
             attached=whole("Attached"),
             corrected=whole("Corrected there, and so here"),
             taken_back=whole("Taken back there, and so here"),
-            duplicate=whole("There already, skipped"),
+            duplicate=whole("Already there, skipped"),
             kept=whole("Changed here since, left as it is"),
             conflict=whole("Answered differently"),
         ),

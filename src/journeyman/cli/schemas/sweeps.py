@@ -74,7 +74,7 @@ SWEEPS: dict[str, Schema] = {
                 record(
                     "One",
                     **GROUP,
-                    step=whole("After so many answers"),
+                    step=whole("After this number of answers"),
                     n=whole("Instances that are finished"),
                     entropy_estimate=maybe(text("Which estimate of the entropy")),
                     entropy=record("Of the posterior, in nats", **MEAN),

@@ -24,17 +24,17 @@ def ask(
     file: StudyFile,
     new: Annotated[bool, typer.Option("--new", help="Choose another question even if some still wait.")] = False,
     batch: Annotated[
-        int, typer.Option(metavar="K", help="How many questions shall wait (with --new: how many to choose) at once.")
+        int, typer.Option(metavar="K", help="How many questions should wait at once (with --new: how many to choose).")
     ] = 1,
     threads: opt.Threads = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Show the questions that wait for an answer, or choose what to ask the expert next.
 
-    A question is kept until it is answered: ask again to read it again. --batch K chooses as many more as it takes for
-    K to wait; --new chooses K more in any case. What the answers to waiting questions will tell is not asked again. If
-    it is known that the certificate holds already, that is said: no more answers are needed then. --json prints the
-    waiting questions as a list, or with --new the new ones.
+    A question is kept until it is answered: ask again to read it again. --batch K chooses more until K wait; --new
+    chooses K more in any case. What the answers to waiting questions will tell is not asked again. If it is known that
+    the certificate already holds, this is said: then no more answers are needed. --json prints the waiting questions as
+    a list, or with --new the new ones.
 
     Examples: [bold]journeyman study ask my.study[/]; three that tell most together: [bold]journeyman study ask my.study
     --batch 3 --json[/]; one more: [bold]journeyman study ask my.study --new[/].
@@ -158,9 +158,10 @@ def attach(
     allow_duplicates: AllowDuplicates = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Add a demonstration that was never asked for; many of them at once: `journeyman study import`.
+    """Add a demonstration that was never asked for; for many at once: `journeyman study import`.
 
-    One of several steps that is there already is refused, unless --allow-duplicates says that it was done twice.
+    A demonstration of several steps that is already there is refused, unless --allow-duplicates says that it was done
+    twice.
 
     Examples: [bold]journeyman study attach my.study house:right path:right --final pond[/]; from a table with one row
     per step: [bold]journeyman study attach my.study --from steps.csv --columns state=place,action=move[/].
@@ -210,9 +211,9 @@ def undo(
     answer: Annotated[str, typer.Argument(metavar="ANSWER", help="Number of the question, or attached-N.")],
     as_json: opt.AsJson = False,
 ) -> None:
-    """Take an answer back. Nothing is deleted: history keeps the answer and that it was taken back.
+    """Take back an answer. Nothing is deleted: the history keeps the answer, and that it was taken back.
 
-    Examples: [bold]journeyman study undo my.study 4[/] takes the answer to question 4 back, [bold]journeyman study undo
+    Examples: [bold]journeyman study undo my.study 4[/] takes back the answer to question 4, [bold]journeyman study undo
     my.study attached-0[/] a demonstration that was attached.
     """
     change(file, "undo", answer_id(answer), as_json, f"Answer {answer} no longer counts.")
@@ -230,8 +231,8 @@ def correct(
 ) -> None:
     """Change the answer to a question, which stays the same question; or data that were attached.
 
-    ANSWER is typed as for tell. Who answered stays as it was, unless --by says otherwise. Nothing is deleted: history
-    keeps both answers. A question whose answer was taken back, or that failed, gets an answer after all.
+    ANSWER is typed as for tell. Who answered stays as it was, unless --by says otherwise. Nothing is deleted: the
+    history keeps both answers. A question whose answer was taken back, or that failed, gets an answer after all.
 
     Examples: [bold]journeyman study correct my.study 4 left[/]; attached data: [bold]journeyman study correct my.study
     attached-0 house:right path:down --final lawn[/].

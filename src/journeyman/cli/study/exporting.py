@@ -22,7 +22,9 @@ def export(
     level: Annotated[float, typer.Option(metavar="P", help="Posterior chance of the intervals.")] = 0.95,
     format: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Of demonstrations: csv, tsv, json, jsonl, parquet, npz, imitation, minari."),
+        typer.Option(
+            metavar="NAME", help="Format of demonstrations: csv, tsv, json, jsonl, parquet, npz, imitation, minari."
+        ),
     ] = None,
     labels: Annotated[
         bool, typer.Option("--labels", help="Demonstrations in JSON with labels, as tables have them anyway.")
@@ -33,7 +35,7 @@ def export(
     max_seconds: opt.MaxSeconds = PATIENCE,
     threads: opt.Threads = None,
 ) -> None:
-    """Write what a study holds to a file that other programs read; its ending says in which format.
+    """Write what a study holds to a file for other programs; the file's ending decides the format.
 
     demonstrations: .csv, .tsv, .json, .jsonl, .parquet or .npz, or --format imitation or minari (then TO is an id such
     as journeyman/garden-v0). What is known of each parameter (posterior), of each reward (reward), of each action

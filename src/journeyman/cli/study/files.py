@@ -37,27 +37,27 @@ def import_file(
     skip_impossible: SkipImpossible = False,
     allow_duplicates: AllowDuplicates = False,
     skip_duplicates: Annotated[
-        bool, typer.Option("--skip-duplicates", help="Leave out what is there already, and attach the rest.")
+        bool, typer.Option("--skip-duplicates", help="Leave out what is already there, and attach the rest.")
     ] = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Attach demonstrations from a table or another file: data that were never asked for, all or none.
+    """Attach demonstrations from a table or another file: data that were never asked for, all or nothing.
 
     A table has one row per step: a column state and a column action (or next_state), by label or number. Say with
-    --columns which columns these are, and which column tells demonstrations apart (demonstration), who did them
-    (annotator) and counts their steps (step). CSV with comma, semicolon or tab, TSV, JSON, JSON Lines and Parquet are
+    --columns which columns these are, and which tell demonstrations apart (demonstration), say who gave them
+    (annotator) and count their steps (step). CSV with comma, semicolon or tab, TSV, JSON, JSON Lines and Parquet are
     read, also with .gz.
 
-    Trajectories are split where a state or an action is missing (empty, NA, NaN, None, null or a dot) and where steps
-    are left out. Steps that the problem cannot make are listed and refused, unless --skip-impossible leaves them out
-    and splits there. What was found is shown; --dry-run shows it and writes nothing.
+    Trajectories are split where a state or an action is missing (empty, NA, NaN, None, null or a dot) and where step
+    numbers are skipped. Steps that the problem cannot make are listed and refused, unless --skip-impossible leaves them
+    out and splits there. What was found is shown; --dry-run shows it and writes nothing.
 
-    Data that are there already are refused, so that a file that is imported twice does not count twice: a whole file,
-    one that has grown since, long demonstrations, and any with the same time stamp as one that is there.
-    --skip-duplicates leaves out every demonstration that is there already.
+    Data that are already there are refused, so that a file that is imported twice does not count twice: a whole file,
+    one that has grown since, long demonstrations, and any with the same time stamp as an existing one.
+    --skip-duplicates leaves out every demonstration that is already there.
 
-    Examples: [bold]journeyman study import my.study old-answers.csv[/]. A table with columns of other names, looked at
-    first: [bold]journeyman study import my.study runs.csv --columns state=node,action=move,annotator=animal,step=nr
+    Examples: [bold]journeyman study import my.study old-answers.csv[/]. A table with other column names, with a look at
+    it first: [bold]journeyman study import my.study runs.csv --columns state=node,action=move,annotator=animal,step=nr
     --dry-run[/]. One that has only the nodes that were visited: [bold]journeyman study import my.study path.csv
     --columns state=node,next_state=node[/].
     """
@@ -99,7 +99,7 @@ def import_file(
         record |= {"answers": list(answers)}
         words = f"Attached {size}, {answers[0]} to {answers[-1]}." if answers else "Nothing is new."
     if skipped:
-        words += f" Left out {len(skipped)} that are there already."
+        words += f" Left out {len(skipped)}, already there."
     opt.show(
         as_json,
         lambda: record | {"report": report.to_record()},
@@ -137,7 +137,7 @@ def backup(
 ) -> None:
     """Copy a study, whole, even while others write to it.
 
-    The copy holds all that was acknowledged before. To copy the file itself (cp, rsync, a cloud folder) is safe only
+    The copy holds all that was acknowledged before. Copying the file itself (cp, rsync, a cloud folder) is safe only
     while nobody writes to it.
 
     Example: [bold]journeyman study backup my.study my-2026-03-01.study[/].
@@ -158,13 +158,13 @@ def recover(
     problem: opt.ProblemFile = None,
     world: opt.WorldChoice = None,
     world_set: opt.WorldOptions = None,
-    seed: Annotated[int, typer.Option(help="Of that world.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of that world.")] = 0,
     as_json: opt.AsJson = False,
 ) -> None:
     """Copy what can be read of a damaged study into a new one; the old file is left as it is.
 
-    History is taken over up to the damage. Answers that can be read after it are attached, so that no data is lost. If
-    the stored problem is lost, name it with --problem or --world.
+    The history is copied up to the damage. Answers that can be read beyond it are attached, so that no data are lost.
+    If the stored problem is lost, name it with --problem or --world.
 
     Examples: [bold]journeyman study recover broken.study saved.study[/]; where the problem is lost: [bold]journeyman
     study recover broken.study saved.study --problem problem.toml[/].

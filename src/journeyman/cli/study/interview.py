@@ -65,8 +65,8 @@ def interview(
     """Let an expert answer at the terminal: a picture, a question, one key per answer, and the next question at once.
 
     Every answer is kept when its key is pressed; leave with q, and the same command resumes where you were, with open
-    questions first. u takes the last answer back, s skips, x says that a place cannot be answered, ? helps. The line at
-    the bottom says how sure the learner is; once the certificate holds it says so, and you may stop or go on.
+    questions first. u takes back the last answer, s skips, x says that a question cannot be answered, ? helps. The line
+    at the bottom says how sure the learner is; once the certificate holds it says so, and you may stop or continue.
 
     Without a terminal, every line of the input is an answer: a key or the name of an action, or a command (undo, skip,
     cannot, end, quit).

@@ -26,7 +26,7 @@ def status(
 ) -> None:
     """Show what is in a study: waiting questions, answers, and how sure the learner is.
 
-    The belief is computed if need be, which may take some seconds; --quick only counts.
+    The belief is computed if needed, which may take a few seconds; --quick only counts.
 
     Examples: [bold]journeyman study status my.study[/]; for scripts: [bold]journeyman study status my.study --quick
     --json[/].
@@ -140,7 +140,7 @@ def certify(
     file: StudyFile,
     max_seconds: opt.MaxSeconds = PATIENCE,
     accept_doubtful: Annotated[
-        bool, typer.Option("--accept-doubtful", help="Exit code 0 also if it holds, but the model is doubtful.")
+        bool, typer.Option("--accept-doubtful", help="Exit code 0 also if it holds but the model is doubtful.")
     ] = False,
     threads: opt.Threads = None,
     as_json: opt.AsJson = False,
@@ -148,9 +148,9 @@ def certify(
     """Say whether the policy is good enough, in words, and what that rests on.
 
     If the certificate holds, it is confirmed once on a fresh, longer posterior, since it may hold the first time by
-    luck, and the model of the expert is checked. Where it stays undecided within --max-seconds, more seconds may spare
-    the expert an answer. Exit code 0 if it holds and is confirmed, 3 if not, 4 if it holds and is confirmed, but the
-    model is doubtful: the answers do not fit what it assumes.
+    luck, and the model of the expert is checked. If it stays undecided within --max-seconds, more seconds may save the
+    expert an answer. Exit code 0 if it holds and is confirmed, 3 if not, 4 if it holds and is confirmed, but the model
+    is doubtful: the answers do not fit what it assumes.
 
     Example: [bold]journeyman study certify my.study[/]; with more time: [bold]journeyman study certify my.study
     --max-seconds 120[/]; in a script: [bold]journeyman study certify my.study --max-seconds 0 --json >
@@ -198,8 +198,7 @@ def doubts(
     model is doubtful, and so is any certificate. That happens to a model that is right in at most 5 % of all cases.
     Exit code 0 if nothing speaks against the model, 4 if it is doubtful.
 
-    Examples: [bold]journeyman study doubts my.study[/]; in a second instead of some: [bold]journeyman study doubts
-    my.study --quick[/].
+    Examples: [bold]journeyman study doubts my.study[/]; quicker: [bold]journeyman study doubts my.study --quick[/].
     """
     with opened_to_look(file, threads) as study:
         found = study.criticism(is_full=not quick)
@@ -212,7 +211,7 @@ def doubts(
 def forecast(
     file: StudyFile,
     runs: Annotated[int, typer.Option(metavar="N", help="How often the rest is simulated.")] = 20,
-    limit: Annotated[int, typer.Option(metavar="N", help="Answers after which a simulation is given up.")] = 100,
+    limit: Annotated[int, typer.Option(metavar="N", help="Answers after which a simulation is stopped.")] = 100,
     threads: opt.Threads = None,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -243,7 +242,10 @@ def report(
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report; default: the name of the study.")] = None,
     forecast: Annotated[
-        int, typer.Option(metavar="N", help="Also say how many more answers it may take, from N simulations (minutes).")
+        int,
+        typer.Option(
+            metavar="N", help="Also say how many more answers it may take, from N simulations (takes minutes)."
+        ),
     ] = 0,
     max_seconds: opt.MaxSeconds = PATIENCE,
     threads: opt.Threads = None,
@@ -254,7 +256,7 @@ def report(
     """Write a report: what was asked and why, what was learned, what cannot be known, and the certificate.
 
     The report is one HTML file without scripts: open it in a browser, print it, or send it. It also works for problems
-    without a grid. The study is only read.
+    without a grid. The study is not changed.
 
     Examples: [bold]journeyman study report my.study[/] writes my.html beside the study, [bold]journeyman study report
     my.study -o report.html --title 'Maze 3, mouse 12'[/] writes elsewhere, [bold]journeyman study report my.study

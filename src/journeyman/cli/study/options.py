@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HELP = """Work with a study: a learner that is kept in one file.
 
-Ask what to show the expert next, tell the answer, look how far you are, and get a certificate. What was told is kept \
+Ask what to show the expert next, tell the answer, see how far you are, and get a certificate. What was told is kept \
 even if the machine crashes; several people and programs may use one file at once.
 """
 EPILOG = (
@@ -31,7 +31,7 @@ app = typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=HELP, epil
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study, such as my.study.")]
 Annotator = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answered, unless the data say so.")]
 AllowDuplicates = Annotated[
-    bool, typer.Option("--allow-duplicates", help="Count data again that are there already: they were done twice.")
+    bool, typer.Option("--allow-duplicates", help="Count data even if they are already there: they were done twice.")
 ]
 
 
@@ -106,11 +106,11 @@ def new(
     scope: opt.Scope = "initial",
     max_samples: opt.MaxSamples = 16_000,
     kind: opt.Kind = "state",
-    length: Annotated[int | None, typer.Option(metavar="L", help="Most steps of a trajectory.")] = None,
+    length: Annotated[int | None, typer.Option(metavar="L", help="Maximum steps of a trajectory.")] = None,
     step_cost: opt.StepCost = 0.0,
     candidates: opt.Candidates = None,
     goal: opt.Goal = "policy",
-    seed: Annotated[int, typer.Option(help="Of the learner, and of the world.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the learner and of the world.")] = 0,
     as_json: opt.AsJson = False,
 ) -> None:
     """Make a new study from a problem file, or from one of the worlds.

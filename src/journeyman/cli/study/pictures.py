@@ -23,7 +23,7 @@ def scores(
     threads: opt.Threads = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Show how much every question is worth now, best first, by the names of the states.
+    """Show how much a question about each state is worth now, best first.
 
     The scores are those by which [bold]journeyman study ask[/] would choose. Nothing is asked, and the study is not
     changed. States that may not be asked about, or were abandoned, have no score.
@@ -69,8 +69,8 @@ def plot(
 ) -> None:
     """Draw the figures of the report into files: SVG, PDF or PNG.
 
-    Problems with a grid are drawn on it, others as graphs. A folder is made if need be; files of the same name in it
-    are replaced. The study is only read. The figure evidence takes as long as a certificate, all others are quick.
+    Problems with a grid are drawn on it, others as graphs. A folder is created if needed; files of the same name in it
+    are replaced. The study is not changed. The figure evidence takes as long as a certificate; all others are quick.
 
     Examples: [bold]journeyman study plot my.study[/] writes all figures to my-figures/; [bold]journeyman study plot
     my.study --what policy -o policy.pdf[/] writes one; [bold]journeyman study plot my.study --what reward --what

@@ -28,8 +28,8 @@ def set_settings(
     These are max_samples, confirmation_factor and num_histories, and of the inference method: smc num_particles,
     chain_length, ess_threshold, stage_ess, acceptance, start_correlation, move_correlation, max_leapfrog, max_burn_in
     and lag; policywalk and valuewalk num_chains, num_warmup, num_draws, thin and target_accept; enumerate num_points;
-    variational num_draws, max_iterations and tolerance. VALUE default sets one back. History keeps the change; where
-    samples depend on it they are computed again when they are needed. For other settings: journeyman study clone.
+    variational num_draws, max_iterations and tolerance. The VALUE default resets one. The history keeps the change;
+    samples that depend on it are computed again when they are needed. For other settings: journeyman study clone.
 
     Examples: [bold]journeyman study set my.study max_burn_in=24[/]; [bold]journeyman study set my.study
     max_samples=64000 num_particles=4000[/].
@@ -68,8 +68,8 @@ def clone(
     """Make a study with the same data, and with other settings.
 
     KEY is a setting as journeyman study status --json lists them (epsilon, delta, scope, goal, kind, length, inference,
-    acquisition, seed ...), or an option as inference.num_particles, acquisition.edges or goal.width; the options of a
-    method go with it when another one is chosen. All questions and answers are taken over, with their numbers,
+    acquisition, seed ...), or an option such as inference.num_particles, acquisition.edges or goal.width; the options
+    of a method are dropped when another one is chosen. All questions and answers are copied, with their numbers,
     annotators and times; waiting questions still wait, as they were asked. The old study stays as it is, and sheets and
     copies of it can be merged into the new one.
 
@@ -144,7 +144,7 @@ def sheet(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="SHEET", help="What to write: a .csv table or .html form.")
     ],
-    batch: Annotated[int, typer.Option(metavar="K", help="How many questions it shall have at least.")] = 1,
+    batch: Annotated[int, typer.Option(metavar="K", help="How many questions it should have at least.")] = 1,
     title: Annotated[str | None, typer.Option(help="Title of the form; default: the name of the study.")] = None,
     threads: opt.Threads = None,
     as_json: opt.AsJson = False,
@@ -179,25 +179,26 @@ def sheet(
 def merge(
     file: StudyFile,
     sources: Annotated[
-        list[Path], typer.Argument(metavar="FROM", help="Filled sheets, copies of the study, or exports of these.")
+        list[Path], typer.Argument(metavar="FROM", help="Filled-in sheets, copies of the study, or exports of these.")
     ],
     prefer: Annotated[
         str | None, typer.Option(metavar="WHOSE", help="ours or theirs: which counts where answers differ.")
     ] = None,
     allow_duplicates: Annotated[
-        bool, typer.Option("--allow-duplicates", help="Count attached data again that both have: they were done twice.")
+        bool,
+        typer.Option("--allow-duplicates", help="Count attached data even if both have them: they were done twice."),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Take answers from sheets, or from copies of the study, each once; all or none.
+    """Take answers from sheets, or from copies of the study, each once; all or nothing.
 
-    Answers are matched by question: its number and what it asks must agree. An answer that is there already is skipped.
+    Answers are matched by question: its number and what it asks must agree. An answer that is already there is skipped.
     A question that was answered differently is a conflict: it is shown, and nothing is merged until --prefer says which
-    answer counts. Questions that only a copy has asked are taken over with their answers, and data that were attached
-    to it are attached. Merging the same again changes nothing.
+    answer counts. Questions that only a copy has asked are copied with their answers, and data that were attached to it
+    are attached. Merging the same again changes nothing.
 
-    Examples: [bold]journeyman study merge my.study sheet.csv[/]; first look: [bold]journeyman study merge my.study
+    Examples: [bold]journeyman study merge my.study sheet.csv[/]; to look first: [bold]journeyman study merge my.study
     colleague.study --dry-run[/]; where answers differ: [bold]journeyman study merge my.study colleague.study --prefer
     theirs[/].
     """

@@ -161,7 +161,7 @@ def parameter_table(summary: LearningSummary, truth: FloatArray | None) -> Marku
         columns["truth"] = map(plain_number, truth[order])
     caption = (
         f"Parameters of the reward{', best known first' if len(order) > MAX_ROWS else ''}. At stake is what the best "
-        "policy gains, in all, over doing anything at random; in these units rewards can be compared, whatever the "
+        "policy gains, in all, over acting at random; in these units rewards can be compared, whatever the "
         "beta of the expert."
     )
     return column_table(caption, columns, words=("parameter",))

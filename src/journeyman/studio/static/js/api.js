@@ -38,7 +38,7 @@ async function request(method, path, query = {}, body = undefined, patience = PA
     });
     text = await response.text();
   } catch (error) {
-    throw new Lost("The server does not answer. Trying again …", { cause: error });
+    throw new Lost("The server is not answering. Trying again …", { cause: error });
   }
   const found = parsed(text);
   if (response.ok) return found;
@@ -53,7 +53,7 @@ async function request(method, path, query = {}, body = undefined, patience = PA
 export async function download(link, usualName) {
   for (;;) {
     const response = await fetch(link, { credentials: "same-origin", cache: "no-store" }).catch(() => null);
-    if (!response) throw new Lost("The server does not answer. Try again.");
+    if (!response) throw new Lost("The server is not answering. Try again.");
     if (response.ok) {
       const [, name = usualName] = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "") ?? [];
       return { content: await response.blob(), name };

@@ -4,7 +4,7 @@ import { write } from "./api.js";
 import { h, refill, say } from "./dom.js";
 import { explain } from "./explain.js";
 
-const KINDS = { map: "a map of text", graph: "a graph (CSV: from, to)", toml: "a problem file (TOML)" };
+const KINDS = { map: "a map drawn in text", graph: "a graph (CSV: from, to)", toml: "a problem file (TOML)" };
 const EXAMPLES = {
   map: "#########\n#S..#..G#\n#.#...#.#\n#...#...#\n#########",
   graph: "from,to\nhome,street\nstreet,park\nstreet,shop\npark,shop",
@@ -14,8 +14,8 @@ const HINTS = {
   world: "What this world is, in a line. Numbers in it are sizes.",
   files: "The most that a problem made on this page may have. Larger ones are made on the command line.",
   epsilon:
-    "What the apprentice may lose, compared with the best that can be done. As a percentage: of what the best gains " +
-    "over doing anything at random.",
+    "What the apprentice may lose, compared with the best that can be done. A percentage is of what the best gains " +
+    "over acting at random.",
 };
 const FIRST = "jail"; // the world to begin with
 const CREATING = 120000; // milliseconds: the first question is chosen meanwhile
@@ -75,7 +75,7 @@ export function createForm({ worlds, limits }, openFn, isOpen) {
     field("files", "Files", `A problem file may come with its tables. At most ${limits.states} states.`),
     field("text", "Text"),
   );
-  const lengthField = field("length", "Steps at most");
+  const lengthField = field("length", "Maximum steps");
   const error = h("p", { class: "error", role: "alert" });
   const make = h("button", { type: "submit", class: "primary" }, "Make the study");
 
@@ -113,9 +113,9 @@ export function createForm({ worlds, limits }, openFn, isOpen) {
       h(
         "div",
         { class: "fields" },
-        field("epsilon", "Loss that is acceptable (epsilon)", "A number, or a share of what is at stake such as 5%."),
-        field("delta", "Chance of more that is acceptable (delta)"),
-        field("answers", "An answer is"),
+        field("epsilon", "Acceptable loss (epsilon)", "A number, or a share of what is at stake such as 5%."),
+        field("delta", "Acceptable chance of losing more (delta)"),
+        field("answers", "Answers are"),
         lengthField,
       ),
     ),

@@ -6,12 +6,12 @@ import { explain } from "./explain.js";
 
 const KEYS = [
   ["↑ ↓ ← →", "move, on maps; so do W A S D"],
-  ["space", "stay, where one can stay"],
-  ["0 … 9", "the action of that number"],
+  ["space", "stay, where that is possible"],
+  ["0 … 9", "the action with that number"],
   ["U", "undo the last step or answer"],
   ["N", "skip: this place may be asked about again"],
-  ["X", "twice: cannot be answered, nobody is asked about this place again"],
-  ["E", "end a run here"],
+  ["X", "twice: cannot be answered; nobody is asked about this place again"],
+  ["E", "end the run here"],
   ["C", "comment"],
 ];
 

@@ -104,7 +104,7 @@ function welcome(study, annotator, begin) {
 
 function questionWords({ kind, length }) {
   return kind === "trajectory"
-    ? `“Start here. What would you do?” You go on step by step, for at most ${length} steps.`
+    ? `“Start here. What would you do?” You continue step by step, for at most ${length} steps.`
     : "“You are here. What would you do?” One action per question.";
 }
 
@@ -131,7 +131,7 @@ function nameFault(name, { annotators }) {
   const [long, odd] = [[...name].length > MOST_LETTERS, /\p{C}|(?! )\p{Z}/u.test(name)];
   if (long)
     return `A name has at most ${MOST_LETTERS} letters; this one has ${[...name].length}. Choose a shorter one.`;
-  if (odd) return "This name has characters that cannot be seen. Type it anew.";
+  if (odd) return "This name has characters that cannot be seen. Type it again.";
   if (name && annotators && !annotators.includes(name))
     return `This study does not know “${name}”. Choose who you are.`;
   return "";

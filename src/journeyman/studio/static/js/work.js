@@ -22,7 +22,7 @@ const OTHERS = 1000; // milliseconds until answers of others are listed, however
 const PATIENCE = 1500; // milliseconds without a connection before anybody is told
 const STRIP = {
   current: "✓ The certificate holds. Show it.",
-  outdated: "The certificate held before the last changes, which are being looked at. Show it.",
+  outdated: "The certificate held before the last changes, which are being checked. Show it.",
 };
 
 /** Show the questions of a study, or call `refused(error)` if it has none for this person; `stop()` ends it. */
@@ -121,7 +121,7 @@ export function startWork(main, { study, api, refused }) {
       hasCelebrated = false;
       if (!store.get("isFinishShown")) return;
       setFinish(false);
-      session.tell("The certificate does not hold any more: the answers are others now. More answers help.", "bad");
+      session.tell("The certificate does not hold any more: the answers have changed. More answers help.", "bad");
       return;
     }
     const isMidRun = store.get("question")?.steps?.length > 0;
@@ -223,7 +223,7 @@ function showConnection(store, isOnline, isLost) {
       const kept = isKept
         ? `Your answer is kept here and sent as soon as ${reason ? "it can be" : "it is back"}.`
         : "Nothing is lost.";
-      say(element, `${reason || "The server does not answer; trying again."} ${kept}`);
+      say(element, `${reason || "The server is not answering; trying again."} ${kept}`);
     },
     isLost ? 300 : PATIENCE,
   );

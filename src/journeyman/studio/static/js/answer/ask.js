@@ -207,11 +207,11 @@ function correctingWords({ number, correcting }) {
 
 /** Return why a place that was answered is there again, in short; the long words are in "Why this question?". */
 function againWords({ is_again: isAgain, previous, num_before: count, kind, steps = [] }) {
-  if (isAgain && previous) return `Asked again: before, it was “${previous}”.`;
+  if (isAgain && previous) return `Asked again: the answer was “${previous}”.`;
   if (!count || steps.length) return "";
   const times = { 1: "once", 2: "twice" }[count] ?? `${count} times`;
   const what = kind === "trajectory" ? "A run from here" : "This place";
-  return `${what} was answered ${times} before. That is no mistake: see below why it is asked again. Do as you would now.`;
+  return `${what} was answered ${times} before. That is no mistake: see below why you are asked again. Answer as you would now.`;
 }
 
 function countWords({ kind, steps = [], length, is_over: isOver, number, num_answers: count }) {

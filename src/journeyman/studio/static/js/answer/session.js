@@ -61,7 +61,7 @@ export class Session {
     if (phase !== "asking" || question.steps?.length || open.includes(question.id)) return;
     await this.fetch();
     if (this.phase === "asking" && this.question.id !== question.id)
-      this.tell("The question that was here is answered elsewhere. This is the next one.");
+      this.tell("The question that was here has been answered elsewhere. This is the next one.");
   }
 
   /** Show what comes next: a question, or why there is none. */
@@ -144,7 +144,7 @@ export class Session {
     const steps = question?.kind === "trajectory" ? question.steps.length : 0;
     if (steps > 0) {
       await this.exchange("step/undo", { question: question.id, number: steps - 1 }, (reply) => {
-        this.tell("The last step is taken back.");
+        this.tell("The last step was taken back.");
         this.take(reply.next);
       });
       return;

@@ -203,7 +203,7 @@ class Card {
       ...(picture ? [h("img", { class: "picture", src: picture, alt: label })] : []),
       explain(h("p", { class: "situation" }, words || name), this.words.place),
       ...(passed.length
-        ? [explain(h("p", { class: "hint" }, `You came by ${passed.join(" → ")}.`), this.words.place)]
+        ? [explain(h("p", { class: "hint" }, `You came via ${passed.join(" → ")}.`), this.words.place)]
         : []),
     );
   }

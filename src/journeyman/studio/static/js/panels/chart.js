@@ -57,7 +57,7 @@ export function drawChart(course, delta, explanation, pointFn) {
     const off = known.map((point) => Math.abs(x(point.count) - ((event.clientX - box.left) / box.width) * WIDTH));
     look(off.indexOf(Math.min(...off)));
   });
-  const label = "Course of the chance. Left and right arrow keys read it answer by answer.";
+  const label = "The chance after each answer. Left and right arrow keys go through the answers.";
   const figure = explain(
     h(
       "figure",

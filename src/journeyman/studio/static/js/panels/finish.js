@@ -39,22 +39,22 @@ async function fetchFile(event) {
   }
 }
 
-const PENDING = "This is the certificate of before. With the answers as they are now it is being looked at again.";
+const PENDING = "This is the earlier certificate. With the answers as they are now it is being looked at again.";
 const KEPT = 60000; // milliseconds for which a browser may take to store a file
 
 /** Return why the certificate has another chance than the panel of progress: it looked longer. */
 function differenceWords(belief) {
   if (!belief?.is_ready || belief.sure === null) return "";
   const now = percent(1 - belief.sure);
-  return `Computed afresh, from more samples than the quick estimate of ${now} that “How far it is” shows.`;
+  return `Computed afresh, from more samples than the quick estimate of ${now} that “Progress” shows.`;
 }
 
 /** Return what the certificate knows nothing of; nothing if it is about all answers, as they are now. */
 const outdatedWords = ({ is_current: isCurrent, after: count }) =>
   isCurrent
     ? ""
-    : `Answers were given, corrected or taken back since: this is about the ${counted(count, "answer")} of before, and ` +
-      "may not hold any more. What changed is being looked at.";
+    : `Answers have been given, corrected or taken back since: this is about the ${counted(count, "answer")} before that, ` +
+      "and may not hold any more. The changes are being checked.";
 
 /** Whether it was not looked for yet, or holds at a first look and is being confirmed. */
 export const isPending = ({ status, is_enough: isEnough }) => !isEnough && ["unknown", "holds"].includes(status);

@@ -198,7 +198,7 @@ class Readout {
   /** Show a state; null: one that is never met, undefined: none. */
   show(world, belief, state) {
     const words = state === undefined || state === null ? {} : placeWords(world, belief, state);
-    say(this.hint, state === null ? "This place is never met like that." : "Point at a place to read its numbers.");
+    say(this.hint, state === null ? "This place is never reached like that." : "Point at a place to read its numbers.");
     this.hint.hidden = state !== undefined && state !== null;
     const { scores, reward, policy } = belief.explain ?? {};
     const meanings = { place: this.aboutPlaces, score: scores, reward, policy };
@@ -219,7 +219,7 @@ function placeWords(world, belief, state) {
   const score = belief.scores?.values?.[state] ?? null;
   const action = belief.policy?.actions?.[state] ?? null;
   const chance = belief.policy?.chances?.[state] ?? null;
-  const best = chance === null ? "" : `, best with ${percent(chance)}`;
+  const best = chance === null ? "" : `, best with a chance of ${percent(chance)}`;
   return {
     place: world.states[state].words,
     score: score === null ? "" : `an answer here tells ${scoreWords(belief.scores, score)}`,

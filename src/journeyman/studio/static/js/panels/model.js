@@ -16,7 +16,7 @@ export function modelPanel(store) {
     { class: "warning", role: "group", "aria-label": "Warnings" },
     "The numbers on this page are rougher than usual. That is no fault of your answers, which are all kept; more " +
       "answers or time may help.",
-    h("details", {}, h("summary", {}, "For whoever set this study up"), details),
+    h("details", {}, h("summary", {}, "For the person who set up this study"), details),
   );
   const element = h(
     "section",

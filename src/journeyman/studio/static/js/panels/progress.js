@@ -52,11 +52,11 @@ export function progressPanel(store) {
   const worker = h("p", { class: "worker hint" });
   const verdict = h("p", { class: "verdict" });
   const reasons = h("ul", { class: "sentences" });
-  const why = h("details", { class: "hint" }, h("summary", {}, "For whoever set this study up"), reasons);
+  const why = h("details", { class: "hint" }, h("summary", {}, "For the person who set up this study"), reasons);
   const element = h(
     "section",
     { class: "card progress", "aria-labelledby": "progress-title" },
-    h("h3", { id: "progress-title" }, "How far it is"),
+    h("h3", { id: "progress-title" }, "Progress"),
     h("div", { class: "sure" }, sure, words),
     bar,
     h("p", { class: "hint" }, caption),
@@ -127,7 +127,7 @@ export function progressPanel(store) {
   });
   store.on(["worker", "belief", "numAnswers"], ({ worker: state, belief, numAnswers }) => {
     const behind = belief?.is_ready ? Math.max(0, numAnswers - belief.based_on) : 0;
-    const late = behind > 0 ? ` These numbers know all but the last ${counted(behind, "answer")}.` : "";
+    const late = behind > 0 ? ` These numbers include all but the last ${counted(behind, "answer")}.` : "";
     explain(worker, belief?.explain?.based_on ?? "");
     say(worker, `${state?.words ?? ""}${state?.words && !/[.…]$/.test(state.words) ? "." : ""}${late}`.trim());
     worker.classList.toggle("failed", state?.state === "failed");
