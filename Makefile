@@ -56,6 +56,7 @@ bench: .venv/installed-bench  ## Run the benchmarks of bench/, one after the oth
 	@set -e; for benchmark in $(BENCHMARKS); do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
 
 docs: .venv/compiled .venv/installed-docs  ## Build the documentation, run its notebooks and check its links: docs/_build/html.
+	rm -rf docs/_build/html  # so that no page of an earlier build stays
 	$(BIN)/python -m sphinx -W --keep-going -n -q -j auto -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python docs/check.py docs/_build/html
 

@@ -42,6 +42,7 @@ myst_heading_anchors = 4
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
+nb_execution_show_tb = True
 nb_execution_timeout = 600  # seconds for a cell: none needs nearly as long, unless the machine is busy
 nb_merge_streams = True
 chapters = {
@@ -72,14 +73,16 @@ chapters = {
 }
 
 # The API, from docstrings
-default_role = "code"
+default_role = "code-or-link"
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]
 napoleon_use_rtype = False
+napoleon_use_param = False  # "epsilon, delta" is one entry, as it was written
+napoleon_attr_annotations = False  # signatures say the types
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 100
 toc_object_entries_show_parents = "hide"

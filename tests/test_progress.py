@@ -59,7 +59,7 @@ def test_long_work_shows_a_bar_by_itself(watch):
     with progress_bar("Solving") as report:
         report(0.4)
         time.sleep(0.3)
-    assert "Solving" in plain(terminal) and "40%" in plain(terminal)
+    assert "Solving" in plain(terminal) and "40 %" in plain(terminal)
 
 
 def test_work_inside_of_work_speaks_through_the_outer_bar(watch):
@@ -67,7 +67,7 @@ def test_work_inside_of_work_speaks_through_the_outer_bar(watch):
     with progress_bar("Updating", is_shown=True), progress_bar("Moving particles", is_shown=True) as report:
         report(0.3)
         time.sleep(0.3)
-    assert "Updating: Moving particles" in plain(terminal) and "30%" in plain(terminal)
+    assert "Updating: Moving particles" in plain(terminal) and "30 %" in plain(terminal)
 
 
 def test_the_outer_work_says_how_far_it_is_if_it_knows(watch):
@@ -77,7 +77,7 @@ def test_the_outer_work_says_how_far_it_is_if_it_knows(watch):
         with progress_bar("Moving particles") as inner:
             inner(0.1)
             time.sleep(0.3)
-    assert "60%" in plain(terminal) and "10%" not in plain(terminal)
+    assert "60 %" in plain(terminal) and "10 %" not in plain(terminal)
 
 
 def test_silence_reaches_what_is_inside(watch):
@@ -118,6 +118,44 @@ def test_a_bar_is_over_after_an_error(watch):
     with progress_bar("Again", is_shown=False):
         time.sleep(0.05)
     assert len(terminal.getvalue()) == length
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Give a clock that is what one sets it to."""
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+
+    def at(seconds):
+        now[0] = seconds
+
+    return at
+
+
+def test_the_time_left_goes_on_as_it_went(clock):
+    forecast = progress._Clock()
+    clock(20.0)
+    assert forecast.left(0.2) == "about 80 s left"
+    clock(90.0)
+    assert forecast.left(0.9) == "about 10 s left"
+    assert forecast.left(1.0) == ""
+
+
+def test_no_time_is_said_before_there_is_a_basis_for_one(clock):
+    forecast = progress._Clock()
+    clock(0.5)
+    assert forecast.left(0.5) == ""
+    clock(100.0)
+    assert forecast.left(0.001) == forecast.left(0.0) == ""
+
+
+def test_work_that_begins_anew_has_a_time_of_its_own(clock):
+    forecast = progress._Clock()
+    clock(300.0)
+    assert forecast.left(0.9) == "about 33 s left"
+    assert forecast.left(0.1) == ""
+    clock(310.0)
+    assert forecast.left(0.3) == "about 35 s left"
 
 
 CELLS = (
@@ -177,6 +215,6 @@ def test_a_notebook_shows_one_bar_that_is_replaced_and_gone_in_the_end():
     assert "journeyman-shown" in last[0].data["text/html"] and len(last) == 1
     looks = {cell: [html for at, _, html in client.said if at == cell and html] for cell in (1, 2, 3)}
     assert any("3 of 3 answers" in html for html in looks[1]) and all("<progress" in html for html in looks[1])
-    assert any("&lt;b&gt;Solving&lt;/b&gt;" in html and "50%" in html for html in looks[2])
+    assert any("&lt;b&gt;Solving&lt;/b&gt;" in html and "50 %" in html for html in looks[2])
     assert any("a &lt;sweep&gt;, 1 of 2 cells" in html for html in looks[3])
     assert not [kind for at, kind, _ in client.said if at in (1, 2, 3) and kind == "stream"]

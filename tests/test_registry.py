@@ -32,7 +32,10 @@ def test_what_is_registered_is_found():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda entries: entries.find("tow"), r"a number must be one that exists, got 'tow'\. Did you mean 'two'\?"),
+        (
+            lambda entries: entries.find("tow"),
+            r"a number must be one that exists, got 'tow'\. Did you mean 'two'\? Choose from: one, two\.$",
+        ),
         (
             lambda entries: entries.find("seventeen"),
             r"got 'seventeen'\. Choose from: one, two\. Names from outside need JOURNEYMAN_PLUGINS",

@@ -17,7 +17,8 @@ class Table(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
-        rows = [f"| {name} | {words.replace('|', '/')} |" for name, words in self.rows(self.arguments[0])]
+        cells = ((name, words.replace("|", r"\|")) for name, words in self.rows(self.arguments[0]))
+        rows = [f"| {name} | {words} |" for name, words in cells]
         return self.parse_text_to_nodes("\n".join([f"| {self.heading} | |", "|---|---|", *rows]))
 
     def rows(self, argument: str) -> Iterator[tuple[str, str]]:

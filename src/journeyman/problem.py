@@ -20,6 +20,7 @@ from journeyman.rewards import Prior, RewardModel
 from journeyman.rewards.copies import copied_prior
 from journeyman.rewards.priors import missing_members
 from journeyman.types import BoolArray, FloatArray, IntArray
+from journeyman.wording import counted
 
 REWARDS = ("per_memory", "shared")  # what a memory means for rewards
 QUESTIONS = ("anywhere", "start")  # where experts with a memory are asked
@@ -100,6 +101,11 @@ class Problem:
             )
         queryable.setflags(write=False)
         object.__setattr__(self, "queryable", queryable)
+
+    def __repr__(self) -> str:
+        size = counted(self.reward_model.num_parameters, "reward parameter")
+        names = f"{type(self.prior).__name__} prior, {type(self.expert).__name__} expert"
+        return f"Problem({self.mdp.num_states} states, {self.mdp.num_actions} actions: {size}, {names})"
 
     @property
     def beta(self) -> float:

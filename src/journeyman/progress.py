@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 DELAY = 1.0  # seconds after which a bar appears that nobody asked for
 MIN_SECONDS = 0.2  # between two looks of a notebook's bar
+LEAST_DONE, LEAST_SECONDS = 0.03, 1.0  # of work on which a forecast of the rest can rest
 _here = local()  # `bar` is the one that is open in this thread
 
 
@@ -77,19 +78,20 @@ def is_notebook() -> bool:
 class _NotebookBar:
     """A bar as one output of a cell, which is replaced as the work goes on: rich would need widgets for that."""
 
-    def __init__(self, description: str, done: float, begin: float) -> None:
+    def __init__(self, description: str, done: float, left: str) -> None:
         from IPython import display
 
         show: Any = display.display  # has no type hints
-        self.begin, self.last_look = begin, time.monotonic()
-        self.handle = show({"text/plain": "", "text/html": self._html(description, done)}, raw=True, display_id=True)
+        self.last_look = time.monotonic()
+        html = self._html(description, done, left)
+        self.handle = show({"text/plain": "", "text/html": html}, raw=True, display_id=True)
 
-    def update(self, _: None, *, completed: float, description: str) -> None:
+    def update(self, _: None, *, completed: float, description: str, left: str) -> None:
         """Show how far the work is, unless that was just done."""
         now = time.monotonic()
         if now - self.last_look >= MIN_SECONDS:
             self.last_look = now
-            self._replace(self._html(description, completed))
+            self._replace(self._html(description, completed, left))
 
     def stop(self) -> None:
         """Leave nothing visible behind."""
@@ -98,19 +100,38 @@ class _NotebookBar:
     def _replace(self, html: str) -> None:
         self.handle.update({"text/plain": "", "text/html": html}, raw=True)
 
-    def _html(self, description: str, done: float) -> str:
-        seconds = time.monotonic() - self.begin
-        left = f", about {seconds * (1.0 - done) / done:.0f} s left" if done > 0.01 and seconds > 1.0 else ""
+    def _html(self, description: str, done: float, left: str) -> str:
         bar = f'<progress max="1" value="{done:.3f}"></progress>'
-        return f"<div>{escape(description)} {bar} {100.0 * done:.0f}%{left}</div>"
+        return f"<div>{escape(description)} {bar} {100.0 * done:.0f} %{left and f', {left}'}</div>"
+
+
+class _Clock:
+    """How long work will still take, if it goes on as it went.
+
+    Where it falls back, another part of it has begun, which tells nothing of the time that the last one took.
+    """
+
+    def __init__(self) -> None:
+        self.done, self.begin_done, self.begin = 0.0, 0.0, time.monotonic()
+
+    def left(self, done: float) -> str:
+        """Return it in words, when so much is done; "" where too little is to tell, or nothing is left."""
+        now = time.monotonic()
+        if done < self.done:
+            self.begin_done, self.begin = done, now
+        self.done = done
+        part, seconds = done - self.begin_done, now - self.begin
+        if part < LEAST_DONE or seconds < LEAST_SECONDS or done >= 1.0:
+            return ""
+        return f"about {seconds * (1.0 - done) / part:.0f} s left"
 
 
 class _Bar:
     """What is known about work under way, and the bar that shows it, if there is one."""
 
     def __init__(self, description: str) -> None:
-        self.descriptions, self.begin = [description], time.monotonic()
-        self.done, self.has_said = 0.0, False  # whether the outer work itself says how far it is
+        self.descriptions, self.clock = [description], _Clock()
+        self.done, self.left, self.has_said = 0.0, "", False  # whether the outer work itself says how far it is
         self.lock, self.is_over = Lock(), False
         self.progress: Any = None
         self.task: Any = None
@@ -127,6 +148,8 @@ class _Bar:
         """Give the function that takes how far some part of the work is."""
         level = len(self.descriptions)
         self.descriptions.append(description)
+        if not self.has_said:
+            self.clock = _Clock()
 
         def report(done: float, description: str | None = None) -> None:
             if description is not None and len(self.descriptions) > level:
@@ -166,25 +189,18 @@ class _Bar:
             if self.is_over:
                 return
             if is_notebook():
-                self.progress = _NotebookBar(self._words(), self.done, self.begin)
+                self.progress = _NotebookBar(self._words(), self.done, self.left)
             else:
                 self._begin_on_terminal()
 
     def _begin_on_terminal(self) -> None:
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            Progress,
-            TaskProgressColumn,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        words, left = TextColumn("{task.description}"), (TimeRemainingColumn(), TextColumn("left"))
-        columns = (words, BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), *left)
+        words, part = TextColumn("{task.description}"), TextColumn("{task.percentage:>3.0f} %")
+        columns = (words, BarColumn(), part, TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
         progress: Any = Progress(*columns, console=Console(stderr=True), transient=True)
-        self.task = progress.add_task(self._words(), total=1.0, completed=self.done)
+        self.task = progress.add_task(self._words(), total=1.0, completed=self.done, left=self.left)
         progress.start()
         self.progress = progress
 
@@ -192,6 +208,6 @@ class _Bar:
         return ": ".join((self.descriptions[0], *self.descriptions[-1:][: len(self.descriptions) - 1]))
 
     def _show(self, done: float) -> None:
-        self.done = done
+        self.done, self.left = done, self.clock.left(done)
         if self.progress is not None and not self.is_over:
-            self.progress.update(self.task, completed=done, description=self._words())
+            self.progress.update(self.task, completed=done, description=self._words(), left=self.left)

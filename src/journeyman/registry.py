@@ -12,12 +12,13 @@ looked up, so that a file of your own can register things for the command line a
 """
 
 import os
+import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from journeyman.checks import known_name
+from journeyman.checks import nearest
 from journeyman.errors import InputError, UnknownNameError
 
 T = TypeVar("T")
@@ -73,13 +74,13 @@ class Registry(Mapping[str, T], Generic[T]):
         del self._entries[name]
 
     def find(self, name: str) -> T:
-        """Return an entry, or say which name is meant."""
-        try:
-            return self[known_name(name, self, self.what, OUTSIDE)]
-        except InputError as error:
-            if isinstance(name, str) and name not in self:
-                raise UnknownNameError(str(error), self.what, name) from None
-            raise
+        """Return an entry, or say which name may be meant, and which there are."""
+        if isinstance(name, str) and name in self:
+            return self[name]
+        names, near = f"Choose from: {', '.join(self) or 'none'}.", nearest(name, self)
+        hint = f"{near} {names}" if near else f"{names} {OUTSIDE}"
+        message = f"{self.what} must be one that exists, got {reprlib.repr(name)}. {hint}"
+        raise UnknownNameError(message, self.what, name) if isinstance(name, str) else InputError(message)
 
     def usable(self) -> Iterator[tuple[str, T]]:
         """Yield names and entries, without those from outside that cannot be loaded: nobody has asked for them."""

@@ -47,6 +47,9 @@ def below(lines: Sequence[str], most: int) -> str:
     return "\n".join(f"  {line}" for line in [*lines[:most], *rest])
 
 
+LEAST_CHANCE = 0.001  # smaller ones are not told apart, unless a limit is smaller too
+
+
 def percent(chance: float, digits: int | None = None) -> str:
     """Return a chance as a percentage: whole and never rounded to certainty ("93 %", "> 99 %"), or to some digits."""
     if digits is not None:
@@ -56,3 +59,19 @@ def percent(chance: float, digits: int | None = None) -> str:
     if 0.0 < chance < 0.005:
         return "< 1 %"
     return f"{100 * chance:.0f} %"
+
+
+def chance_words(chance: float, limit: float = 1.0) -> str:
+    """Return a chance to three digits, beside a limit to it if there is one: "4.06 %", "below 0.1 %"."""
+    return f"below {percent(LEAST_CHANCE, 3)}" if 0.0 < chance < LEAST_CHANCE <= limit else percent(chance, 3)
+
+
+def about_chance(chance: float, limit: float = 1.0) -> str:
+    """Return an estimated chance as `chance_words` does: "about 4.06 %", "below 0.1 %"."""
+    words = chance_words(chance, limit)
+    return words if words.startswith("below") else f"about {words}"
+
+
+def bound_words(bound: float, limit: float = 1.0) -> str:
+    """Return what a chance is at most, as `chance_words` does: "4.06 %", "0.1 %" where it is less."""
+    return chance_words(bound, limit).removeprefix("below ")

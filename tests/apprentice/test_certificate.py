@@ -242,14 +242,23 @@ def test_json_is_json_whatever_the_status():
 
 def test_text_says_what_matters():
     text = certify(two_actions(mixed(1, 199)), 1.0, 0.1, policy=[0]).text()
-    assert text.startswith(
-        "The certificate HOLDS.\nThe policy loses less than 1 of the expected return from the initial"
-    )
+    assert text.startswith("The certificate HOLDS.\nThe policy loses less than 1 in expected return from the initial")
     assert "with a probability of at least 90 %" in " ".join(text.split())
     assert "about 0.5 %" in text
     assert "beta = 1" in text
     scoped = certify(two_actions(mixed(1, 199)), 1.0, 0.1, policy=[0], scope="every_state").text()
     assert "from every state it may start in" in " ".join(scoped.split())
+
+
+def test_text_has_no_numbers_that_say_nothing():
+    """Quantiles that print the same are one, and a chance as small as nobody can picture is below 0.1 %."""
+    certificate = certify(two_actions(mixed(0, 200)), 1.0, 0.1, policy=[0])
+    quantiles = ((0.5, 0.0), (0.9, 0.0), (0.95, 1e-3), (0.99, 2.0))
+    text = " ".join(replace(certificate, p_hat=2.69e-7, upper_bound=3e-5, regret_quantiles=quantiles).text().split())
+    assert "at most 0 in 90 %, 0.001 in 95 %, 2 in 99 % of the cases." in text
+    assert "losing 1 or more: below 0.1 %, and at most 0.1 % (at 95 % confidence). The limit is 10 %." in text
+    alike = replace(certificate, regret_quantiles=tuple((level, 0.0) for level, _ in quantiles)).text()
+    assert "at most 0 in 99 % of the cases." in " ".join(alike.split())
 
 
 def test_stochastic_policies():

@@ -1,9 +1,14 @@
 """`journeyman init` and `journeyman check`, as a user types them."""
 
 import json
+import re
+import tomllib
+from pathlib import Path
 
 import pytest
 from cli.command import command
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -100,6 +105,26 @@ def test_a_drawn_map_becomes_a_problem_and_a_study(run, tmp_path):
     assert "got problem.toml in 'maze' already" in run("init", "maze", "--from-map", "maze.txt")[2]
 
 
+def test_letters_of_all_languages_name_terrains(run, tmp_path):
+    (tmp_path / "maze.txt").write_text("Sé\U00010400\nñ.G\n", "utf-8")
+    assert run("init", "--from-map", "maze.txt")[0] == 0
+    names = tomllib.loads((tmp_path / "problem.toml").read_text("utf-8"))["map"]["terrains"]
+    assert names == {"é": "terrain_é", "\U00010400": "terrain_\U00010400", "ñ": "terrain_ñ"}
+    assert '"é" = "terrain_é"' in (tmp_path / "problem.toml").read_text("utf-8")
+    assert run("check", "problem.toml")[0] == 0
+
+
+@pytest.mark.parametrize("options", [(), ("--from-map", "maze.txt"), ("--from-graph", "edges.csv")])
+def test_where_help_is_found_is_right_without_the_sources(run, tmp_path, options):
+    (tmp_path / "maze.txt").write_text("S.G\n", "utf-8")
+    (tmp_path / "edges.csv").write_text("from,to\nhome,fork\n", "utf-8")
+    assert run("init", "made", *options)[0] == 0
+    text = (tmp_path / "made" / "problem.toml").read_text("utf-8")
+    assert "docs/" not in text
+    (title,) = re.findall(r'journeyman init --help; every key: the page "(.*)" of the documentation', text)
+    assert f"[{title}](problem-file.md)" in (ROOT / "docs" / "guides.md").read_text("utf-8")
+
+
 def test_spaces_are_walls_where_floor_is_drawn_otherwise(run, tmp_path):
     (tmp_path / "maze.txt").write_text("S.. .\n. . .\n. ...\n", "utf-8")
     assert run("init", "--from-map", "maze.txt")[0] == 0
@@ -117,15 +142,22 @@ def test_floor_does_not_leak_between_walls_that_touch_at_a_corner(run, tmp_path)
     ("text", "message"),
     [
         ("...\n..G\n", "a map must have a start, got no 'S' in maze.txt"),
-        ("S..\n..\n...\n", "equally long, got 2 marks at line 2 of maze.txt where others have 3"),
+        ("S..\n..\n...\n", "equally long, got 2 marks at line 2 of maze.txt where others have 3. Fill it up"),
+        ("S..\n....\n...\n", "equally long, got 4 marks at line 2 of maze.txt where others have 3. Remove 1 mark."),
         ("", "at least one line, got none"),
         ("S..\n\n..G\n", "without empty lines, got one at line 2 of maze.txt"),
         ("#####\n#S. .#\n#.~G.#\n#####\n", "wall is drawn as # and floor as ., got one at line 2 of maze.txt"),
         (
             "#####\n#S ~G#\n####\n",
-            "equally long where one can walk, got 4 marks at line 3 of maze.txt where others have 6",
+            "where one can walk, got 4 marks at line 3 of maze.txt where others have 5. Fill it up with walls (#), or",
         ),
-        ("###\n#S\tG#\n", "marks that can be seen, got '\\t' in maze.txt"),
+        (
+            "####\n#S  G#\n####\n",
+            "where one can walk, got 6 marks at line 2 of maze.txt where others have 4. Remove 2 marks, or draw floor",
+        ),
+        ("####\n#S G\n#####\n", "got 5 marks at line 3 of maze.txt where others have 4. Remove 1 mark, or"),
+        ("###\n#S\tG#\n", "marks that can be seen, got '\\t' at line 2, column 3 of maze.txt"),
+        ("\n  ###\n  S\tG\n", "marks that can be seen, got '\\t' at line 3, column 4 of maze.txt"),
     ],
 )
 def test_maps_that_are_none(run, tmp_path, text, message):

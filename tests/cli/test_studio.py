@@ -1,8 +1,10 @@
 import pytest
 from cli.command import command
+from problem_files.texts import REST
 
-from journeyman.cli.studio import check_settings, other_options, study_place
+from journeyman.cli.studio import check_problem, check_settings, other_options, study_place
 from journeyman.errors import InputError
+from journeyman.problem_files import load_problem
 from journeyman.studio.serving import bound_socket
 from journeyman.study import Study
 from journeyman.worlds import make_world
@@ -50,6 +52,22 @@ def test_a_study_is_continued_with_its_own_settings(studio, tmp_path, option):
     code, _, error = studio("--world", "random-grid", *option, "--no-browser")
     assert code == 1
     assert "must be continued with its own settings" in error
+
+
+def test_a_study_is_continued_with_its_own_problem(studio, tmp_path):
+    text = 'discount = 0.9\nmap = """\nS.G\n"""\n' + REST
+    for folder, discount in (("mine", "0.9"), ("other", "0.5")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "maze.toml").write_text(text.replace("0.9", discount), encoding="utf-8")
+    with Study.create(tmp_path / "maze.study", load_problem(tmp_path / "mine" / "maze.toml")) as study:
+        check_problem(study, tmp_path / "mine" / "maze.toml")
+    code, output, error = studio("--problem", "other/maze.toml", "--no-browser")
+    assert (code, output) == (1, "")
+    assert "must be continued with the problem that it was made from" in error
+    assert "journeyman studio maze.study" in error
+    code, output, error = studio("--problem", "missing/maze.toml", "--no-browser")
+    assert (code, output) == (1, "")
+    assert "missing/maze.toml" in error
 
 
 def test_options_of_a_world_that_a_study_has_already_may_be_said_again(tmp_path):

@@ -9,7 +9,7 @@ from criticism.misfits import HOME, WATER, left_and_right, maze_problem, mouse_w
 
 from journeyman.apprentice import certify
 from journeyman.criticism import criticise, is_quick_to_check
-from journeyman.criticism.check import MAX_WORK
+from journeyman.criticism.check import MAX_WORK, RIVALS_TITLE
 from journeyman.criticism.contradictions import alike_actions, chance_of_second, contradictions_in
 from journeyman.criticism.predictive import predictive_frequencies
 from journeyman.criticism.rivals import is_homogeneous, rescaled, rival_models
@@ -82,6 +82,10 @@ def test_an_expert_who_contradicts_themselves_is_named(method):
     found = learner.criticism(is_full=False)
     assert found.is_doubtful
     assert "in state 0 the answers are left 15 times and right 15 times" in found.text()
+    gains = [float(line.rpartition(" ")[2].replace("10^", "1e")) for line in found.rival_lines()]
+    assert gains == sorted(gains, reverse=True) and len(gains) == 5
+    assert f"{RIVALS_TITLE}:\n- {found.rival_lines()[0]}\n" in found.text()
+    assert "(by chance, something is as far off as that in " in str(found.deviations[0])
     assert not learner.certificate().holds and not learner.is_finished()
 
 

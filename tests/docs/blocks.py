@@ -11,6 +11,7 @@ The Python blocks of a page are one program. It runs in an empty folder that hol
 import contextlib
 import io
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +31,7 @@ REGISTRIES = {
 }  # fmt: skip
 FENCE = re.compile(
     r"(?:^<!-- (?P<mark>fragment|slow): (?P<why>[^\n]+) -->\n+)?"
-    r"^```(?P<language>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$",
+    r"^(?P<indent> *)```(?P<language>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -59,13 +60,26 @@ def blocks(page, language=None):
         Block(
             match["language"],
             match["file"] or "",
-            match["text"],
+            textwrap.dedent(match["text"]),
             match["mark"] or "",
             text.count("\n", 0, match.start("text")) + 1,
         )
         for match in FENCE.finditer(text)
     ]
     return [block for block in found if language in (None, block.language)]
+
+
+def without_blocks(text):
+    """Return the text of a page without its code, which is not Markdown."""
+    return re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def table(page, *headings):
+    """Return the table of a page whose first columns have these headings: its rows of cells, as they are written."""
+    first = " | ".join(headings)
+    text = without_blocks((ROOT / page).read_text("utf-8"))
+    (found,) = re.findall(rf"^\| {re.escape(first)} \|.*\n\|[-:| ]+\|\n((?:^\|.*\n?)+)", text, re.MULTILINE)
+    return [[cell.strip() for cell in line.strip().strip("|").split(" | ")] for line in found.splitlines()]
 
 
 def write_files(page, folder):

@@ -1,24 +1,32 @@
 """What the README and docs/ show is what happens: their Python runs and prints that, their commands exist."""
 
+import ast
+import importlib
+import inspect
 import re
 import shlex
 
 import pytest
-import typer
 from docs.blocks import ROOT, blocks, is_shown, pages, run_page
 from typer.testing import CliRunner
 
+import journeyman
 from journeyman.acquisition import ACQUISITIONS
+from journeyman.checks import check_options
 from journeyman.cli.app import app
+from journeyman.errors import InputError
+from journeyman.experiment.runner import RunOptions
 from journeyman.inference import INFERENCE
-from journeyman.worlds import WORLDS
+from journeyman.learner import LearnerSettings
 
 PYTHON = [page for page in pages() if blocks(page, "python")]
 SLOW = [page for page in PYTHON if any(block.mark == "slow" for block in blocks(page))]
-NAMED = {"WORLD": WORLDS, "--world": WORLDS, "--acquisition": ACQUISITIONS, "--inference": INFERENCE}
-LANGUAGES = ("bash", "console", "csv", "dockerfile", "jsonl", "python", "sh", "text", "toml")
-COMMANDS = typer.main.get_command(app)
-ENDS = {"|", "||", "&&", ";", "&", ">", ">>", "<", "(", ")"}  # of a command in a shell
+LANGUAGES = ("bash", "console", "csv", "dockerfile", "json", "jsonl", "python", "sh", "text", "toml")
+OPTIONS = {  # what **options of a function may be
+    "infer": {option for method in INFERENCE.values() for option in method.options},
+    "run_sweep": RunOptions.__dataclass_fields__,
+    "score": {option for acquisition in ACQUISITIONS.values() for option in acquisition.options},
+}
 
 
 def check_readme(names, printed):
@@ -91,6 +99,54 @@ def test_slow_python_runs_too(page, tmp_path, monkeypatch):
     run_page(page, tmp_path, is_slow=True)
 
 
+@pytest.mark.parametrize("page", [page for page in PYTHON if any(block.mark for block in blocks(page, "python"))])
+def test_python_that_does_not_run_calls_what_exists(page):
+    source = "\n".join(block.text for block in blocks(page, "python"))
+    assert list(wrong_calls(source)) == []
+
+
+def wrong_calls(source):
+    """Yield the calls of our functions and classes that their signatures do not take, and why."""
+    tree = ast.parse(source)
+    names = dict(vars(journeyman)) | {name: getattr(journeyman, name) for name in journeyman.__all__}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("journeyman"):
+            module = importlib.import_module(node.module)
+            names |= {alias.asname or alias.name: getattr(module, alias.name) for alias in node.names}
+    for node in ast.walk(tree):
+        called = names.get(getattr(node.func, "id", None)) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # Study.create(...)
+            called = getattr(names.get(getattr(node.func.value, "id", None)), node.func.attr, None)
+        if not callable(called) or any(isinstance(argument, ast.Starred) for argument in node.args):
+            continue
+        keywords = {keyword.arg: None for keyword in node.keywords if keyword.arg}
+        signature = inspect.signature(called)
+        try:
+            (signature.bind_partial if len(keywords) < len(node.keywords) else signature.bind)(*node.args, **keywords)
+            more = LearnerSettings.__dataclass_fields__ if "settings" in signature.parameters else {}
+            if more := OPTIONS.get(called.__name__, more):
+                check_options(keywords, (*signature.parameters, *more), called.__name__)
+        except (TypeError, InputError) as error:
+            yield f"{ast.unparse(node)}: {error}"
+
+
+@pytest.mark.parametrize(
+    ("call", "fault"),
+    [
+        ('run_sweep(load_sweep("sweep.toml"), "runs", executr="dask")', "executr"),
+        ("run_sweep()", "missing"),
+        ("infer(problem, num_particels=3)", "num_particels"),
+        ("infer(problem, demonstrations, 1, 2, 3)", "too many"),
+        ("ActiveLearner(problem, candidats=3)", "candidats"),
+        ("Study.create(path, problem, epsilonn=3)", "epsilonn"),
+        ("ActiveLearner(problem, candidates=3, **more)", None),
+    ],
+)
+def test_wrong_calls_are_found(call, fault):
+    found = list(wrong_calls(f"from journeyman.experiment import load_sweep, run_sweep\n{call}"))
+    assert found == [] if fault is None else fault in found[0]
+
+
 @pytest.mark.parametrize("page", [page for page in pages() if blocks(page, "console")])
 def test_console_shows_what_the_command_prints(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -101,101 +157,6 @@ def test_console_shows_what_the_command_prints(page, tmp_path, monkeypatch):
         result = CliRunner().invoke(app, shlex.split(command)[2:])
         assert result.exit_code == 0
         assert is_shown(result.stdout, shown), f"{page}:{block.line}\n{result.stdout}"
-
-
-def commands_of(page):
-    """Yield (words after journeyman, whether it stands in a block) for every command of a page."""
-    for block in blocks(page):
-        if block.language in ("sh", "bash", "console"):
-            for line in block.text.replace("\\\n", " ").splitlines():
-                if words := words_of(line.removeprefix("$ ")):
-                    yield words, True
-    text = (ROOT / page).read_text("utf-8")
-    for quoted in re.findall(
-        r"`(journeyman [^`]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
-    ):
-        yield words_of(quoted), False
-
-
-def words_of(line):
-    """Return the words after `journeyman` in a line of a shell, up to a pipe or the like; none if it runs another."""
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    words = list(lexer)
-    while words and re.match(r"[A-Z_]+=", words[0]):
-        words.pop(0)
-    if not words or words[0].rpartition("/")[2] != "journeyman":
-        return []
-    end = next((index for index, word in enumerate(words) if word in ENDS), len(words))
-    return words[1:end]
-
-
-def complaint(words, is_whole):
-    """Say what is wrong with the words of a command: one that does not exist, a wrong option, a missing argument."""
-    command, name, rest = COMMANDS, "journeyman", list(words)
-    while True:
-        context = command.context_class(command, info_name=name)
-        try:
-            given, rest, _ = command.make_parser(context).parse_args(rest)
-        except Exception as error:  # the parser of typer's own click: each of its errors is a wrong word
-            return f"{name}: {error}"
-        if not hasattr(command, "commands"):
-            break
-        if not rest:
-            return None if not is_whole or given or command.invoke_without_command else f"{name} needs a command"
-        if rest[0] not in command.commands:
-            return None if rest[0] == "..." else f"{name} has no command {rest[0]}"
-        name = f"{name} {rest[0]}"
-        command, rest = command.commands[rest[0]], rest[1:]
-    if unknown := [word for word, entries in names_given(command, given) if word not in entries]:
-        return f"{name}: there is no {unknown}"
-    if "help" in given or not is_whole:
-        return None
-    missing = [
-        parameter.metavar
-        for parameter in command.params
-        if parameter.param_type_name == "argument"
-        and parameter.required
-        and not isinstance(given[parameter.name], str | tuple)
-    ]
-    return f"{name} lacks {', '.join(missing)}" if missing else f"{name} does not take {rest}" if rest else None
-
-
-def names_given(command, given):
-    """Yield the worlds and functions that a command is given by name, and the registry that each has to be in."""
-    for parameter in command.params:
-        entries = next((NAMED[word] for word in (parameter.metavar, *parameter.opts) if word in NAMED), None)
-        words = given.get(parameter.name)
-        if entries is None or command.name == "reproduce":  # its methods are those of its tables
-            continue
-        for word in words if isinstance(words, list | tuple) else [words]:
-            is_placeholder = not isinstance(word, str) or word.isupper() or word.startswith(("gym:", "...", "my"))
-            if not is_placeholder:
-                yield word, entries
-
-
-@pytest.mark.parametrize("page", [page for page in pages() if any(commands_of(page))])
-def test_commands_and_their_options_exist(page):
-    found = [(words, complaint(words, is_whole)) for words, is_whole in commands_of(page)]
-    assert [(words, fault) for words, fault in found if fault] == []
-
-
-@pytest.mark.parametrize(
-    ("line", "fault"),
-    [
-        ("journeyman stduy ask x.study", "journeyman has no command stduy"),
-        ("journeyman study ask x.study --jsno", "jsno"),
-        ("journeyman study ask", "lacks"),
-        ("journeyman study ask x.study y", "does not take"),
-        ("journeyman study", "needs a command"),
-        ("journeyman worlds show jial", "no ['jial']"),
-        ("journeyman scores jail --acquisition nope", "no ['nope']"),
-        ("JOURNEYMAN_PLUGINS=mine .venv/bin/journeyman worlds --json | head", None),
-    ],
-)
-def test_wrong_commands_are_found(line, fault):
-    found = complaint(words_of(line), is_whole=True)
-    assert found is None if fault is None else fault in found
 
 
 @pytest.mark.parametrize("page", pages())

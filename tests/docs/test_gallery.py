@@ -8,16 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from docs.blocks import ROOT, pages
 
 from journeyman.report.drawing.palette import COLOURS
 
-ROOT = Path(__file__).parents[2]
 matplotlib = pytest.importorskip("matplotlib")
 Image = pytest.importorskip("PIL.Image")  # of matplotlib
 SPEC = importlib.util.spec_from_file_location("gallery", ROOT / "docs" / "gallery" / "make.py")
 make = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(make)
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 IMAGE = re.compile(
     r"!\[[^\]]*\]\(([^)\s]+\.(?:png|svg))\)|```\{image\} (\S+)|:::\{image\} (\S+)|<img[^>]* src=\"([^\"]+)\""
 )
@@ -25,9 +24,7 @@ IMAGE = re.compile(
 
 def shown_images():
     """Yield each image of a page of ours, as a path below the repository."""
-    for page in PAGES:
-        if {"_build", "gallery"} & set(page.relative_to(ROOT).parts):
-            continue
+    for page in (ROOT / page for page in pages() if not page.startswith("docs/gallery/")):
         for found in IMAGE.findall(page.read_text("utf-8")):
             target = next(filter(None, found))
             if not target.startswith("http"):

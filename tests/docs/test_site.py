@@ -1,11 +1,12 @@
-"""The check of the built site finds dead links and whatever is loaded from elsewhere."""
+"""The check of the built site finds dead links, whatever is loaded from elsewhere, and raw markup."""
 
 import runpy
 
 import pytest
 from docs.blocks import ROOT
 
-faults = runpy.run_path(str(ROOT / "docs" / "check.py"))["faults"]
+CHECK = runpy.run_path(str(ROOT / "docs" / "check.py"))
+faults, missing_pages = CHECK["faults"], CHECK["missing_pages"]
 GOOD = '<p id="here">x</p><a href="other.html#there">y</a><a href="https://example.org/z">z</a><img src="a.png">'
 
 
@@ -32,6 +33,10 @@ def test_a_whole_site_has_no_faults(site):
         ("<style>@import 'https://example.org/x.css'</style>", "from another site"),
         ('<p style="background: url(https://example.org/x.png)">x</p>', "from another site"),
         ("<script>import('https://example.org/x.js')</script>", "from another site"),
+        ("<p>See `solve` for more</p>", "shows raw markup: `solve`"),
+        ("<dt>options: ~collections.abc.Mapping[str, int]</dt>", "shows raw markup: ~collections.abc.Mapping[str,"),
+        ("<dt>options: dict = &lt;factory&gt;</dt>", "shows raw markup: <factory>"),
+        ("<p><code>a</code> and `b`</p>", "shows raw markup: `b`"),
     ],
 )
 def test_faults_are_found(site, page, fault):
@@ -40,6 +45,32 @@ def test_faults_are_found(site, page, fault):
     assert found.startswith("bad.html ") and fault in found
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p><code>`a` &lt;factory&gt;</code></p>",
+        "<pre>$ echo `<span>date</span>` <b>~journeyman.solve</b></pre>",
+        "<math><mi>`</mi></math>",
+        "<script>const text = `a`;</script>",
+        "<p>~10 % of runs, in ~/journeyman</p>",
+    ],
+)
+def test_code_and_tildes_are_no_raw_markup(site, page):
+    (site / "good.html").write_text(page, "utf-8")
+    assert list(faults(site)) == []
+
+
 def test_an_empty_folder_is_no_site(tmp_path):
     (found,) = faults(tmp_path)
     assert "make docs" in found
+
+
+def test_a_source_without_a_page_is_found(site, tmp_path):
+    sources = tmp_path / "docs"
+    (sources / "_build").mkdir(parents=True)
+    for name in ("index.md", "other.ipynb", "_build/index.md"):
+        (sources / name).write_text("# Page\n", "utf-8")
+    assert list(missing_pages(site, sources)) == []
+    (sources / "gone.md").write_text("# Page\n", "utf-8")
+    (found,) = missing_pages(site, sources)
+    assert found.startswith("gone.md has no page")

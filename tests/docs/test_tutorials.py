@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from docs.blocks import ROOT
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "tutorials"
 TUTORIALS = sorted(path for path in FOLDER.iterdir() if path.suffix in (".md", ".ipynb") and path.name != "index.md")
 QUICK = {"active-loop", "reading-a-certificate"}

@@ -281,7 +281,7 @@ def test_names_of_files_that_are_too_long(monkeypatch, capsys, tmp_path, command
 
 def test_a_map_with_marks_that_nobody_sees(tmp_path):
     (tmp_path / "map.txt").write_text("S.\x0e\n..G\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"marks that can be seen, got '.x0e' in map\.txt"):
+    with pytest.raises(InputError, match=r"marks that can be seen, got '.x0e' at line 1, column 3 of map\.txt"):
         write_from_map(tmp_path / "map.txt", tmp_path)
 
 

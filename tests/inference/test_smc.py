@@ -10,7 +10,7 @@ from journeyman.errors import InferenceError, InputError
 from journeyman.inference import smc
 from journeyman.inference.enumeration import infer_enumerate
 from journeyman.inference.policywalk import infer_policywalk
-from journeyman.inference.weights import effective_size, stage_size
+from journeyman.inference.weights import effective_size, stage_size, tempering_done
 from journeyman.problem import Problem
 from journeyman.rewards import Discrete, PerStateAction
 from journeyman.worlds import World, make_world
@@ -301,3 +301,19 @@ def test_a_stage_keeps_the_effective_size_that_is_wanted_however_surprising(size
     log_weights = -size * np.random.default_rng(0).exponential(size=500)
     part = stage_size(log_weights, 250.0)
     assert part == 1.0 or effective_size(part * log_weights) == pytest.approx(250.0, rel=1e-3)
+
+
+def test_tempering_is_done_when_the_power_is_one():
+    for first in (1.0, 0.3, 1e-3, 1e-300):
+        assert tempering_done(1.0, first) == pytest.approx(1.0)
+        done = [tempering_done(first ** (1.0 - part), first) for part in np.linspace(0.0, 1.0, 9)]
+        assert 0.0 < done[0] <= 1.0 and (np.diff(done) >= 0.0).all()
+
+
+def test_what_is_left_of_tempering_is_nearly_linear_in_time():
+    """Powers and seconds of stages in a run with 500 particles on 10x10 and 200 answers, every other one left out."""
+    powers = [0.0013, 0.0027, 0.0069, 0.0137, 0.0249, 0.0436, 0.079, 0.143, 0.258, 0.532, 1.0]
+    seconds = np.array([0.66, 0.98, 1.43, 1.94, 2.52, 2.93, 3.46, 4.07, 4.82, 5.51, 5.92])
+    done = np.array([tempering_done(power, powers[0]) for power in powers])
+    said, left = (seconds * (1.0 - done) / done)[5:-1], seconds[-1] - seconds[5:-1]  # the second half
+    assert (said < 2.0 * left).all() and (left < 2.0 * said).all()

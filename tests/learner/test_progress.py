@@ -4,6 +4,7 @@ import pytest
 from learner.small import grid_learner, grid_world, told
 
 from journeyman.learner.simulate import simulate, step_text
+from journeyman.wording import percent
 
 
 def test_progress_says_how_sure_we_are(capsys, monkeypatch):
@@ -14,7 +15,7 @@ def test_progress_says_how_sure_we_are(capsys, monkeypatch):
     output = capsys.readouterr()
     assert output.out == ""
     last = found.history[-1]
-    assert f"3 of 3 answers. Chance of too much regret {last.failure_chance:.1%}, mean regret" in output.err
+    assert f"3 of 3 answers. Chance of too much regret {percent(last.failure_chance)}, mean regret" in output.err
 
 
 @pytest.mark.parametrize(("is_terminal", "progress"), [(True, False), (False, True)])

@@ -52,6 +52,11 @@ def test_the_version_is_written_in_one_place():
     assert [path.name for path in files if literal.search(path.read_text("utf-8"))] == []
 
 
+def test_the_newest_changes_are_those_of_this_version():
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert headings[0] == VERSION
+
+
 def test_the_citation_file_has_what_its_format_asks_for():
     """The keys that the Citation File Format 1.2.0 requires, and the values that it allows for those in use."""
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from problem_files.texts import REST
 
 from journeyman.experts import Boltzmann, LogNormal
 from journeyman.mdp import FiniteMDP, Grid
@@ -169,6 +170,20 @@ def test_unreachable_states_are_named():
     assert "2 terminal (left arm and right arm), 1 initial (crossing)" in dict(explanation_lines(found))["States"]
     many = explain(fork_problem(Normal(2, 0.0, 1.0), labels=(*names, *"abcdefg")))
     assert any("attic, cellar, a, b, c and 4 more" in text for text in many.warnings)
+
+
+@pytest.mark.parametrize("keys", ["", "[states]\nqueryable = []\n", '[memory]\nkind = "last_action"\n'])
+def test_an_end_that_cannot_be_reached_is_named(load, keys):
+    start = 'discount = 0.9\nmap = """\n#S#G#\n"""\n'
+    found = explain(load(start + REST + keys))
+    assert found.warnings[0].startswith(
+        "The terminal state goal cannot be reached from the start: no way leads there from start. If that is not "
+        "meant, open a way (on a map, draw floor in place of a wall) or move the start."
+    )
+    two = explain(load(start.replace("#S#G#", "GS#G#G") + REST + keys))
+    assert "The terminal states r0c3 and r0c5 cannot be reached" in two.warnings[0]
+    whole = explain(load(start.replace("#S#G#", "#S.G#") + REST + keys))
+    assert not any("cannot be reached" in warning for warning in whole.warnings)
 
 
 def test_without_terrains_the_most_visited_states_are_named():

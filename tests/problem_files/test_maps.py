@@ -125,12 +125,23 @@ def test_states_by_label_on_a_map(load):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (with_map(), r"got '~' at line 5, column 4 of problem\.toml\. Known are '#' wall, .* name it: terrains = "),
+        (
+            with_map(),
+            r"got '~' at line 5, column 4 of problem\.toml\. Known are '#' wall, '\.' floor, 'S' start, "
+            r"'G' terminal and goal\. If it is a terrain, name it: terrains = ",
+        ),
+        (with_map(drawing="\nS.\t.\n...G\n"), r"got '\\t' at line 4, column 3 of problem\.toml.* without tabs"),
         (with_map(drawing="\n  S..\n  .x.\n"), r"got 'x' at line 5, column 4 of problem\.toml"),
         (
             with_map(drawing="\nS..\n..\n..G\n"),
-            r"equally long, got 2 marks at line 5 of problem\.toml where others have 3",
+            r"equally long, got 2 marks at line 5 of problem\.toml where others have 3\. Fill it up with walls \(#\)\.",
         ),
+        (
+            with_map(drawing="\nS..\n.....\n..G\n"),
+            r"equally long, got 5 marks at line 5 of problem\.toml where others have 3\. Remove 2 marks\.",
+        ),
+        (with_map(drawing="\nS..\n...G\n"), r"got 4 marks at line 5 of .* where others have 3\. Remove 1 mark\."),
+        (with_map(drawing="\nS...\n..G\n"), r"got 3 marks at line 5 of .* where others have 4\. Fill it up"),
         (with_map(drawing="\nS..\n\n..G\n"), r"without empty lines, got one at line 5 of problem\.toml"),
         (with_map(drawing="\nS. .\n...G\n"), r"got ' ' at line 4, column 3 .* If spaces are floor, say floor = "),
         (with_map(drawing="\n...\n..G\n"), r"must have a start, got no 'S' in it.*initial"),

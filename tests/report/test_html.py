@@ -25,6 +25,11 @@ def test_text_is_escaped_and_markup_is_not():
     assert element("p", class_="x", aria_label="y") == '<p class="x" aria-label="y"></p>'
 
 
+def test_numbers_keep_their_percent_sign_beside_them():
+    assert text("at most 4.06 % of 50 % or > 99 %") == "at most 4.06\xa0% of 50\xa0% or &gt; 99\xa0%"
+    assert text("a % b") == "a % b"
+
+
 def test_what_users_wrote_stays_text_everywhere():
     evil = "<script>alert(1)</script>"
     page = document(

@@ -6,14 +6,32 @@ from html import escape
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from report.html_checks import Page
 from report.learners import EVIL, grid_learner, plain_learner
 
-from journeyman import ActiveLearner, Boltzmann, FiniteMDP, Normal, PerState, Problem, certify, infer, score
+from journeyman import (
+    ActiveLearner,
+    Boltzmann,
+    Discrete,
+    FiniteMDP,
+    MultivariateNormal,
+    Normal,
+    PerState,
+    Problem,
+    Uniform,
+    certify,
+    infer,
+    score,
+    simulate,
+    solve,
+    solve_batch,
+)
 from journeyman.acquisition.scores import Scores
+from journeyman.criticism import criticise
 from journeyman.errors import InputError
 from journeyman.experts import LogNormal
-from journeyman.report import notebook
+from journeyman.report import notebook, posterior_map
 from journeyman.worlds import make_world
 
 
@@ -157,9 +175,68 @@ def test_what_cannot_be_shown_is_named():
         notebook.html_of(Boltzmann(1.0))
 
 
+def simulation():
+    world = make_world("random-grid", 1, size=3)
+    options = {"inference_options": {"num_particles": 200}, "num_threads": 1, "is_checked": False}
+    return simulate(ActiveLearner(world.problem, **options), world.expert, 1, stop_when_finished=False)
+
+
+def the_rest():
+    """Return other objects that are often the last thing in a cell, each with many numbers inside."""
+    world = make_world("random-8x8", 1)
+    mdp, learner = world.problem.mdp, grid_learner()
+    yield from (world, world.problem, world.problem.reward_model, mdp.grid, simulation())
+    yield from (
+        solve(mdp, world.reward),
+        solve_batch(mdp, np.stack([world.reward] * 2)),
+        criticise(learner.posterior()),
+    )
+    yield from (Normal(64), Uniform(64), MultivariateNormal(np.zeros(64), np.eye(64)), Discrete(np.eye(64)))
+
+
 def test_plain_text_stays_short():
-    for thing in the_five():
-        assert len(repr(thing)) < 120 and "\n" not in repr(thing)
+    for thing in [*the_five(), *the_rest()]:
+        assert len(repr(thing)) < 130 and "\n" not in repr(thing) and "array" not in repr(thing)
+
+
+def test_plain_text_says_what_it_is():
+    world = make_world("random-8x8", 1)
+    problem = "Problem(64 states, 5 actions: 64 reward parameters, Normal prior, Boltzmann expert)"
+    assert repr(world) == f"World('random-8x8', seed 1: {problem})"
+    assert repr(solve(world.problem.mdp, world.reward)).startswith(
+        "Solution(1 reward, 64 states: converged, values with"
+    )
+    assert repr(Normal(64, std=3.0)) == "Normal(64 parameters: normal, mean 0, sd 3)"
+    assert repr(Discrete(np.eye(4))) == "Discrete(4 parameters: 4 equally likely atoms)"
+    found = simulation()
+    assert repr(found) == f"Simulation(1 answer, is_finished=None: {found.certificate!r})"
+
+
+@pytest.mark.parametrize("size", [4, 8, 15])
+@pytest.mark.parametrize("num_panels", [1, 2])
+def test_text_in_small_pictures_can_be_read(size, num_panels):
+    """Pixels of a page are 3/4 points, and notebooks show figures as large as they are."""
+    problem = make_world("random-grid", 1, size=size).problem
+    mean = np.linspace(-60.0, 60.0, size**2)
+    figure = posterior_map(problem, mean, np.abs(mean), "", is_small=True)
+    if num_panels == 1:
+        figure = notebook.mdp_figure(problem.mdp)
+    assert figure.get_figwidth() * 96.0 <= 800.0 and figure.get_figheight() * 96.0 <= 34 * 16.0
+    texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+    assert texts and min(text.get_fontsize() for text in texts) / 0.75 >= 9.0
+    numbers = [text for ax in figure.axes for text in ax.texts if text.get_text()]
+    assert bool(numbers) == (num_panels == 2 and size <= 8)  # left out where there is no room
+
+
+def test_names_in_small_graphs_are_whole_or_left_out():
+    labels = [f"room {i}" for i in range(12)]
+    chain = FiniteMDP.from_function(
+        lambda s, a: [(1.0, min(max(s + 2 * a - 1, 0), 11))], num_states=12, num_actions=2, discount=0.9,
+        state_labels=labels,
+    )  # fmt: skip
+    (ax,) = notebook.mdp_figure(chain).axes
+    assert [text.get_text().replace("\n", " ") for text in ax.texts] == labels
+    assert min(text.get_fontsize() for text in ax.texts) >= 6.4
 
 
 def test_scores_know_whose_states_they_rate():

@@ -6,6 +6,7 @@ import time
 from contextlib import AsyncExitStack, contextmanager
 
 import httpx
+from jsonschema import Draft202012Validator
 
 from journeyman.studio import create_app
 
@@ -84,3 +85,13 @@ def until(look_fn, seconds=90):
             return found
         time.sleep(0.05)
     raise AssertionError("it did not come in time")
+
+
+def complaints(schema, value_schema, value):
+    """Return what is wrong with a reply: the records of an OpenAPI schema, with exactly their keys, are meant."""
+    records = {
+        name: {**record, "additionalProperties": False, "required": list(record.get("properties", ()))}
+        for name, record in schema["components"]["schemas"].items()
+    }
+    validator = Draft202012Validator({**value_schema, "components": {"schemas": records}})
+    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]

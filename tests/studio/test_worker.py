@@ -6,7 +6,7 @@ import signal
 
 import numpy as np
 import pytest
-from studio.running import QUICK, Person, running, until
+from studio.running import QUICK, Person, complaints, running, until
 
 from journeyman.learner import ActiveLearner
 from journeyman.learner.records import BELIEF_EVENTS
@@ -75,6 +75,8 @@ def test_a_session_from_the_first_question_to_the_certificate(tmp_path):
             shown = wait_until_current(ada)
         found = until(lambda: (now := ada.get("certificate").json())["is_current"] and now["is_enough"] and now)
         assert found["status"] in ("holds", "doubtful")
+        for name, value in (("Belief", shown), ("CertificateShown", found)):
+            assert complaints(served.app.openapi(), {"$ref": f"#/components/schemas/{name}"}, value) == []
         assert found["assumptions"] and found["upper_bound"] <= 0.1
         assert [point["num_answers"] for point in shown["course"]] == list(range(len(ids) + 1))
         alone = json.loads(json.dumps(belief_record(learner_of(path))))

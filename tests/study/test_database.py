@@ -122,7 +122,8 @@ def test_a_busy_file_is_waited_for_and_then_explained(path, monkeypatch):
     ("content", "message"),
     [
         (b"", "got a file without content"),
-        (b"# a text file that is no study\n" * 100, "its first bytes are not those of one"),
+        (b"# a text file that is no study\n" * 100, "of another kind.* make a study: journeyman study new [^(]*$"),
+        (b"S.G\n", "of another kind.* make a study: journeyman study new [^(]*$"),
         (None, "the study must exist"),
     ],
 )
@@ -133,6 +134,23 @@ def test_what_is_no_study(tmp_path, content, message):
     with pytest.raises(StudyError, match=message):
         Study.open(path)
     assert content is None or path.read_bytes() == content
+
+
+def test_what_is_no_study_is_not_recovered(tmp_path):
+    (tmp_path / "garden.txt").write_text("S.G\n")
+    with pytest.raises(StudyError, match="of another kind"):
+        recover(tmp_path / "garden.txt", tmp_path / "new.study", problem=tiny_problem())
+    assert not (tmp_path / "new.study").exists()
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 16), (16, 24), (0, 512)])
+def test_a_study_that_is_damaged_where_it_begins(path, start, stop):
+    content = bytearray(path.read_bytes())
+    content[start:stop] = bytes(stop - start)
+    path.write_bytes(content)
+    with pytest.raises(StudyError, match=r"is damaged where it begins, and was left as it is\. .* use a backup"):
+        Study.open(path)
+    assert path.read_bytes() == content
 
 
 def test_another_sqlite_file(tmp_path):

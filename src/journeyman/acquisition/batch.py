@@ -44,9 +44,9 @@ MAX_RATED = 16  # histories that a function without an `again_fn` is asked about
 class Batch:
     """Queries chosen together.
 
-    states `[k]` in the order in which they were chosen; gains `[k]`: what each is expected to add to those before it
-    (and to the pending ones), per unit of cost where costs were given; warnings: what is doubtful; unit: of the gains;
-    lengths `[k]` of the queries, None for state queries.
+    name: of the acquisition function; states `[k]` in the order in which they were chosen; gains `[k]`: what each is
+    expected to add to those before it (and to the pending ones), per unit of cost where costs were given; warnings:
+    what is doubtful; unit: of the gains; lengths `[k]` of the queries, None for state queries.
     """
 
     name: str

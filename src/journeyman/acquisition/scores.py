@@ -113,7 +113,8 @@ class ScoringContext:
 class Rating:
     """What an acquisition function says: values `[N]` of the states of a ScoringContext, with what is worth knowing.
 
-    standard_error `[N]` is None where nothing was sampled.
+    standard_error `[N]` is None where nothing was sampled; details are what else is worth reporting, by name; warnings
+    are shown with the scores.
 
     `again_fn(context, weights, chances)` rates the same states once more: given K possible histories, by the weights
     `[K, M]` of the samples after each and their chances `[K]`, and for queries of `context.length`. It keeps what the

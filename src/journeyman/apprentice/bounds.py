@@ -98,7 +98,25 @@ def states_within_effective_horizon(mdp: FiniteMDP) -> BoolArray:
 
 
 class Bound(NamedTuple):
-    """One form of the bound: whether it is proved, what it counts as N, its threshold, information and steps."""
+    """One form of the bound.
+
+    Parameters
+    ----------
+    name
+        Of the form: "published", "support", "horizon", "support and horizon" or "heuristic".
+    explanation
+        What it counts, in words.
+    is_valid
+        Whether it is proved.
+    num_states
+        What it counts as the number of states.
+    threshold
+        Regret of a single step that is too much: epsilon over the largest number of steps that count.
+    eig_min
+        Least information, in nats, of the best answer while the policy is not approximately correct.
+    expected_steps
+        Expected number of answers that suffice.
+    """
 
     name: str
     explanation: str

@@ -50,7 +50,7 @@ from journeyman.inference.posterior import Posterior, checked_posterior, weighte
 from journeyman.mdp.discretised import GridWarning
 from journeyman.notebooks import html_of
 from journeyman.types import AnyArray, read_only
-from journeyman.wording import percent
+from journeyman.wording import bound_words, chance_words
 
 DEFAULT_APPRENTICE = "expected_return"
 QUANTILE_LEVELS = (0.5, 0.9, 0.95, 0.99)
@@ -68,8 +68,10 @@ class Certificate:
 
     status: "holds"; "doubtful": it would hold, but the model of the expert does not fit the answers; "undecided": p_hat
     is at most delta but its bound is not; "fails": p_hat is above delta; "refused": the samples cannot support any
-    claim. p_hat: estimated chance of failure; upper_bound: of that chance, at `confidence`; effective_size: how many
-    independent samples it is worth (None if the posterior is exact), and effective_size_source: what limits it;
+    claim. epsilon, delta, confidence, scope: as in `certify`. p_hat: estimated chance of failure; upper_bound: of that
+    chance, at `confidence`; num_samples: of the posterior; effective_size: how many independent samples they are worth
+    (None if the posterior is exact), and effective_size_source: what limits it; policy: `[S]` actions or `[S, A]`
+    probabilities, and policy_source: "given", or how it was chosen;
     num_looks: how often it was looked whether the samples were enough, where they were drawn until they were (see
     `certify_growing`), ended_by: what ended that, one of `ENDINGS`, or "" where nothing was drawn, and max_seconds: its
     limit, if any. numerical_error: guaranteed error of every regret; regrets that it may keep below epsilon count as
@@ -291,7 +293,8 @@ def certify_growing(
         spent = claim._replace(confidence=look_confidence(claim.confidence, look))
         found = measured(sample_set(checked_posterior(posterior)), chosen, spent)
         if report_fn is not None:
-            words = f"{posterior.num_samples} samples: {percent(found.chance, 2)}, at most {percent(found.bound, 2)}"
+            chances = chance_words(found.chance, claim.delta), bound_words(found.bound, claim.delta)
+            words = f"{posterior.num_samples} samples: {chances[0]}, at most {chances[1]}"
             report_fn(min(1.0, posterior.num_samples / max_samples), words)
         now = time.perf_counter()
         ended_by = ending_after(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from journeyman.apprentice.epsilon import Share, epsilon_words, regret_words
 from journeyman.apprentice.looks import ending_words
-from journeyman.wording import percent
+from journeyman.wording import about_chance, bound_words, percent
 
 if TYPE_CHECKING:
     from journeyman.apprentice.certificate import Certificate
@@ -58,7 +58,7 @@ def claim_sentence(certificate: "Certificate") -> str:
             "At stake is what the best policy gains over acting at random."
         )
     return (
-        f"{subject} less than {certificate.epsilon:.4g} of the expected return {start}, compared with the best policy, "
+        f"{subject} less than {certificate.epsilon:.4g} in expected return {start}, compared with the best policy, "
         f"with a probability of at least {sure}."
     )
 
@@ -71,8 +71,8 @@ def number_sentences(certificate: "Certificate") -> list[str]:
         event = "a choice in some state that costs so much that this could add up"
     how = f"at {percent(c.confidence, 3)} confidence" if c.effective_size is not None else "computed exactly"
     lines = [
-        f"Chance of {event}: about {percent(c.p_hat, 3)}, and at most {percent(c.upper_bound, 3)} ({how}). "
-        f"The limit is {percent(c.delta, 3)}."
+        f"Chance of {event}: {about_chance(c.p_hat, c.delta)}, and at most {bound_words(c.upper_bound, c.delta)} "
+        f"({how}). The limit is {percent(c.delta, 3)}."
     ]
     if c.effective_size is not None:
         drawn = ending_words(c.ended_by, c.num_looks, c.max_seconds)
@@ -81,7 +81,8 @@ def number_sentences(certificate: "Certificate") -> list[str]:
             f"(limited by {c.effective_size_source}){drawn}."
         )
     where = "the initial states" if c.scope == "initial" else "the worst state"
-    parts = ", ".join(f"{regret_words(value, c.epsilon)} in {percent(level, 3)}" for level, value in c.regret_quantiles)
+    levels = {regret_words(value, c.epsilon): level for level, value in c.regret_quantiles}  # the last of those alike
+    parts = ", ".join(f"{value} in {percent(level, 3)}" for value, level in levels.items())
     lines.append(
         f"Regret from {where}: {regret_words(c.mean_regret, c.epsilon)} on average; at most {parts} of the cases."
     )
@@ -90,7 +91,7 @@ def number_sentences(certificate: "Certificate") -> list[str]:
         names = ", ".join(f"{state.name} ({what} {regret_words(state.regret, c.epsilon)})" for state in c.top_states)
         lines.append(f"States that matter most: {names}.")
     for entry in c.sensitivity:
-        says = "unknown, too few samples fit" if entry.chance is None else f"about {percent(entry.chance, 3)}"
+        says = "unknown, too few samples fit" if entry.chance is None else about_chance(entry.chance, c.delta)
         condition = (
             f"With {entry.expert}" if entry.expert.startswith("a prior") else f"If the expert had {entry.expert}"
         )

@@ -85,7 +85,7 @@ from journeyman.mdp import EstimatedDynamics, FiniteMDP, evaluate_policy, occupa
 from journeyman.problem import Problem
 from journeyman.progress import progress_bar
 from journeyman.types import AnyArray, BoolArray, FloatArray, IntArray, read_only
-from journeyman.wording import counted, percent
+from journeyman.wording import chance_words, counted, percent
 
 NUM_PARTICLES = 200  # under each of the dynamics, where nothing is said: they are many
 SPARE = 1.5  # times the dynamics that the first look needs at least, since weights differ
@@ -306,7 +306,7 @@ def failing_in_mean(certificate: Certificate, posterior: Posterior) -> Certifica
     """Return the certificate of a policy that fails already if the mean of the dynamics is the real one."""
     claim = checked_claim(certificate.epsilon, certificate.delta, certificate.confidence)
     regret = failures_of(posterior, certificate.policy, claim.epsilon, certificate.scope).regret
-    chance, limit = percent(certificate.p_hat, 3), percent(claim.delta, 3)
+    chance, limit = chance_words(certificate.p_hat, claim.delta), percent(claim.delta, 3)
     reason = (
         f"the estimated chance of failure, {chance}, is above the limit of {limit} even if the estimated dynamics are "
         "the real ones, so that no others were sampled"

@@ -13,7 +13,7 @@ from journeyman.inference.posterior import Posterior, weighted_quantile
 from journeyman.mdp import Discretised, EstimatedDynamics
 from journeyman.problem import Problem
 from journeyman.types import BoolArray, FloatArray
-from journeyman.wording import percent
+from journeyman.wording import chance_words, percent
 
 MAX_SINGLE_WEIGHT = 0.99
 MIN_ACCURACY = 10.0  # times the numerical error that epsilon must be
@@ -95,7 +95,7 @@ def verdict_of(
         return Verdict("holds")
     if estimate.size is not None and estimate.chance <= claim.delta:
         return _undecided(estimate.chance, estimate.bound, estimate.size, claim, ended_by, basis.more)
-    chance, limit = percent(estimate.chance, 3), percent(claim.delta, 3)
+    chance, limit = chance_words(estimate.chance, claim.delta), percent(claim.delta, 3)
     reason = f"the estimated chance of failure, {chance}, is above the limit of {limit}"
     return Verdict("fails", (reason,), failure_advice(basis, regret, top_states, claim))
 
@@ -135,8 +135,8 @@ def without_sampled_dynamics(verdict: Verdict, problem: Problem) -> Verdict:
 
 def _undecided(chance: float, bound: float, size: float, claim: Claim, ended_by: str, what: str) -> Verdict:
     reason = (
-        f"the estimated chance of failure, {percent(chance, 3)}, is within the limit of {percent(claim.delta, 3)}, but "
-        f"with {size:.0f} effective samples it could be up to {percent(bound, 3)}"
+        f"the estimated chance of failure, {chance_words(chance, claim.delta)}, is within the limit of "
+        f"{percent(claim.delta, 3)}, but with {size:.0f} effective samples it could be up to {percent(bound, 3)}"
     )
     needed = size_needed(chance, claim.delta, claim.confidence)
     if needed <= MAX_FACTOR * size:

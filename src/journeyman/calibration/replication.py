@@ -41,6 +41,8 @@ class Replication:
 
     Parameters
     ----------
+    index
+        Number of the replication, from 0.
     ranks
         Rank of the truth among L draws, 0..L, one per quantity.
     levels

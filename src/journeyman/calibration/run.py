@@ -15,6 +15,7 @@ from journeyman.checks import whole_number
 from journeyman.progress import progress_bar
 from journeyman.storage.jsonl import Lines, appended, broken_line, read_lines
 from journeyman.storage.workers import run_each
+from journeyman.wording import counted
 
 FORMAT = "journeyman-calibration-1"
 
@@ -25,6 +26,10 @@ class CalibrationRun(NamedTuple):
     spec: Mapping[str, Any]
     names: tuple[str, ...]
     replications: tuple[Replication, ...]
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self.replications), 'replication')} of {len(self.names)} quantities"
+        return f"CalibrationRun({sizes}, {self.num_draws} draws)"
 
     @property
     def num_draws(self) -> int:

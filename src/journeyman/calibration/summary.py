@@ -12,6 +12,7 @@ from journeyman.calibration.run import CalibrationRun
 from journeyman.calibration.uniformity import chi_square_p_value, ecdf_p_value
 from journeyman.errors import InputError
 from journeyman.types import FloatArray, IntArray
+from journeyman.wording import counted
 
 SIGNIFICANCE = 0.01  # chance that a method without fault is called miscalibrated, at most
 CHANCES = (0.5, 0.8, 0.95)
@@ -23,7 +24,10 @@ RECORDED = (
 
 
 class Coverage(NamedTuple):
-    """Share of replications whose interval of posterior chance `chance` held the truth, with a 95 % interval."""
+    """The share of replications whose interval of posterior chance `chance` held the truth, and its 95 % interval.
+
+    low, high: the ends of that.
+    """
 
     chance: float
     share: float
@@ -75,7 +79,11 @@ def pooled_coverage(levels: FloatArray, chance: float) -> Coverage:
 
 @dataclass(frozen=True, eq=False)
 class QuantitySummary:
-    """One quantity: its ranks `[N]`, p-values of both tests of uniformity, mean rank / L, and coverage."""
+    """One quantity, by name: its ranks `[N]`, and what they say.
+
+    chi_square_p, ecdf_p: p-values of both tests of uniformity; mean_rank: the mean of rank / L; coverage: of its
+    intervals.
+    """
 
     name: str
     ranks: IntArray
@@ -84,6 +92,10 @@ class QuantitySummary:
     mean_rank: float
     coverage: tuple[Coverage, ...]
 
+    def __repr__(self) -> str:
+        smallest = min(self.chi_square_p, self.ecdf_p)
+        return f"QuantitySummary({self.name!r}: {counted(len(self.ranks), 'rank')}, smallest p-value {smallest:.2g})"
+
 
 @dataclass(frozen=True, eq=False)
 class CalibrationSummary:
@@ -91,6 +103,8 @@ class CalibrationSummary:
 
     Parameters
     ----------
+    num_replications
+        N: those whose inference did not fail.
     num_draws
         L: ranks are 0..L.
     quantities
@@ -118,6 +132,11 @@ class CalibrationSummary:
     num_short: int
     mean_seconds: float
     median_effective_draws: float | None
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(self.num_replications, 'replication')}, {self.num_failed} failed"
+        end = f", p-value {self.p_value:.2g}" if self.quantities else ""
+        return f"CalibrationSummary({sizes}, {len(self.quantities)} quantities{end})"
 
     @property
     def chi_square_p(self) -> float:

@@ -26,7 +26,7 @@ SMALLEST_TAIL = 1e-11
 
 
 class Band(NamedTuple):
-    """Bounds `[K - 1]` of ECDF minus uniform CDF at `points` i / K."""
+    """Bounds `low` and `high` `[K - 1]` of ECDF minus uniform CDF, at `points` i / K."""
 
     points: FloatArray
     low: FloatArray

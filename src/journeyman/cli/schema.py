@@ -14,7 +14,8 @@ def schema(
 ) -> None:
     """Print the JSON Schema of what a command prints with --json.
 
-    Without a command, list those that have one. The schemas follow draft 2020-12; docs/json.md says the same in words.
+    Without a command, list those that have one. The schemas follow draft 2020-12; the page "JSON of
+    the commands" of the documentation says the same in words.
 
     Examples: [bold]journeyman schema[/]; [bold]journeyman schema study status[/]; for a file that study export writes:
     [bold]journeyman schema "study export --what policy"[/].

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from journeyman.cli import options as opt
-from journeyman.errors import InputError
+from journeyman.errors import InputError, JourneymanError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,7 +196,12 @@ def opened(
 
     if place.exists() or (world is None and problem is None):
         study = Study.open(place)
-        check_settings(study, length, settings, other_options(study, world, world_set, seed))
+        try:
+            check_problem(study, problem)
+            check_settings(study, length, settings, other_options(study, world, world_set, seed))
+        except JourneymanError:
+            study.close()
+            raise
         typer.echo(f"Continuing {place}: {counted(len(study.demonstrations), 'answer')} so far.")
         return study
     chosen = opt.chosen_world(world, problem, world_set, seed)
@@ -204,6 +209,18 @@ def opened(
     study = Study.create(place, chosen.problem, length=length, **settings)
     typer.echo(f"Made {place}: {chosen.problem.mdp.num_states} states.")
     return study
+
+
+def check_problem(study: "Study", file: Path | None) -> None:
+    """Refuse a problem file that says something else than the study which is there already was made from."""
+    from journeyman.problem_files import is_same_problem, load_problem
+
+    if file is not None and not is_same_problem(load_problem(file), study.problem):
+        raise InputError(
+            f"{study.path} must be continued with the problem that it was made from, got another one in {str(file)!r}. "
+            f"To continue it: journeyman studio {study.path}. For a new study: journeyman studio NEW.study --problem "
+            f"{file}"
+        )
 
 
 def other_options(study: "Study", world: str | None, world_set: list[str] | None, seed: int) -> list[str]:
@@ -228,7 +245,6 @@ def check_settings(study: "Study", length: int | None, wanted: dict[str, Any], o
     for name, value in given.items():
         found = epsilon_record(kept.epsilon) if name == "epsilon" else getattr(kept, name)
         if value not in (usual[name], found):
-            study.close()
             raise InputError(
                 f"{study.path} must be continued with its own settings, got --{name} {value}, where it has {found}. "
                 "Leave it out, or name another file for a new study."
@@ -236,7 +252,6 @@ def check_settings(study: "Study", length: int | None, wanted: dict[str, Any], o
     options = wanted["inference_options"]
     others = others + [name for name, value in options.items() if kept.inference_options.get(name) != value]
     if others:
-        study.close()
         raise InputError(
             f"{study.path} must be continued with its own settings, got {others[0]!r}. Leave it out, or name another "
             "file for a new study."

@@ -22,6 +22,7 @@ from journeyman.mdp import Discretised, solve_batch
 from journeyman.mdp.policies import evaluate_policy_batch
 from journeyman.progress import progress_bar
 from journeyman.types import FloatArray
+from journeyman.wording import counted
 
 ORDERS = (0.5, 2.0)  # lowest and highest order that three grids may show
 MAX_REWARDS = 64
@@ -53,6 +54,10 @@ class GridError:
     acted: FloatArray
     order: float
     level: float
+
+    def __repr__(self) -> str:
+        grids, rewards = counted(len(self.sizes), "grid"), counted(len(self.theta), "reward")
+        return f"GridError({grids}, {rewards}: error {self.error:.3g}, return_error {self.return_error:.3g})"
 
     @property
     def regrets(self) -> FloatArray:

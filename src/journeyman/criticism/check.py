@@ -48,6 +48,8 @@ ADVICE = {
     "contradiction": "ask again there, and take a slip back with undo; if both answers are meant, let beta or lapse be "
     "unknown where they are not, or add to the state what the expert chooses by",
 }
+RIVALS_TITLE = "Other models of the expert, and how many times better they predict the answers (below 1: worse)"
+NUM_SHOWN = 5
 CHANGE = Rival("change", "who changed their mind")
 KINDS = tuple(kind for kind in ADVICE if kind != "contradiction")
 
@@ -113,6 +115,12 @@ class Criticism:
     annotators: tuple[str, ...] = ()
     beliefs: dict[str, Posterior] = field(default_factory=dict, repr=False)
 
+    def __repr__(self) -> str:
+        verdict = "doubtful" if self.is_doubtful else "nothing against the model"
+        return (
+            f"Criticism({verdict}: {counted(self.num_answers, 'action')}, evidence {number_words(self.log_evidence)})"
+        )
+
     @property
     def sentence(self) -> str:
         """The evidence in a sentence."""
@@ -140,6 +148,11 @@ class Criticism:
     def is_doubtful(self) -> bool:
         """Whether a certificate that rests on the model is not to be trusted without a word about it."""
         return self.is_surprising or bool(self.contradictions) or bool(self.failure)
+
+    def rival_lines(self) -> list[str]:
+        """Return the rivals that predict the answers best, the best first, each with how many times better it does."""
+        best = sorted(self.rivals, key=lambda rival: -rival.log_gain)[:NUM_SHOWN]
+        return [f"an expert {rival.words}: {number_words(rival.log_gain)}" for rival in best]
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -179,8 +192,7 @@ class Criticism:
         headline = "The model is DOUBTFUL." if self.is_doubtful else "Nothing speaks against the model."
         lines = [headline, f"{self.sentence[0].upper()}{self.sentence[1:]}"]
         if self.rivals:
-            lines += ["", "Experts who would predict the answers, and how many times as well:"]
-            lines += [f"- one {rival.words}: {number_words(rival.log_gain)}" for rival in self.rivals[:5]]
+            lines += ["", f"{RIVALS_TITLE}:", *(f"- {line}" for line in self.rival_lines())]
         if self.deviations:
             lines += ["", "What deviates most from what the posterior predicts:"]
             lines += [f"- {item}" for item in self.deviations]

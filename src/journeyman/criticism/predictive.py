@@ -19,6 +19,7 @@ from journeyman.criticism.policies import available_in, counts_by_place, log_pol
 from journeyman.criticism.surprise import NUM_DRAWS, thinned
 from journeyman.inference.posterior import Posterior
 from journeyman.types import FloatArray, IntArray
+from journeyman.wording import chance_words
 
 NUM_SHOWN = 5
 STATES_AT_ONCE = 64
@@ -39,9 +40,10 @@ class Deviation(NamedTuple):
 
     def __str__(self) -> str:
         """Say it in words."""
+        share = "nearly all" if self.chance > 0.995 else f"{chance_words(self.chance)} of all"
         return (
             f"state {self.state_name}, {self.action_name}: {self.observed} of {self.num_answers} answers, expected "
-            f"{self.expected:.1f} (z = {self.z:+.1f}, chance {self.chance:.2g}, allowing for all that was looked at)"
+            f"{self.expected:.1f} (by chance, something is as far off as that in {share} cases)"
         )
 
 

@@ -26,8 +26,14 @@ MAX_WORLDS = 4  # instances that a process keeps: a cell comes back to its own m
 
 @dataclass(frozen=True)
 class Choice:
-    """One entry of an axis of a sweep: a name of a registry, its options, and what people call it.
+    """One entry of an axis of a sweep.
 
+    Parameters
+    ----------
+    name, options
+        A name of a registry, and options of that entry.
+    label
+        What people call it.
     recorded_as
         All options by which an earlier release identified the same inference, if they had other names or values then:
         ids are hashed with them, so that results of that release stay valid, and are run again with the same seeds.
@@ -41,7 +47,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class QueryKind:
-    """What is asked for: "state" (one action) or "trajectory" (up to `length` actions)."""
+    """What is asked for: the kind "state" (one action) or "trajectory" (up to `length` actions)."""
 
     kind: str = "state"
     length: int | None = None
@@ -54,7 +60,11 @@ class QueryKind:
 
 @dataclass(frozen=True)
 class Cell:
-    """One instance of a world, one acquisition function, one inference method, one kind of query."""
+    """One simulated run of a sweep.
+
+    world, query, inference, acquisition: what is combined; seed: which instance of the world; epsilon, delta: of the
+    certificate; num_histories: sampled trajectories per state, where scores are sampled.
+    """
 
     world: Choice
     seed: int

@@ -21,9 +21,10 @@ from journeyman.worlds import World
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: what it says, the columns that it gives, the function that measures them, and which of them are truths.
+    """What a sweep measures after each answer.
 
-    Columns hold numbers, NaN where one cannot be told, but for `truths`, which hold True and False.
+    summary: what it says; columns: their names; measure_fn: the function that measures them. Columns hold numbers, NaN
+    where one cannot be told, but for `truths`, which hold True and False.
     """
 
     summary: str

@@ -21,7 +21,10 @@ STATUSES = ("finished", "running", "begun", "waiting", "failed")
 
 @dataclass(frozen=True)
 class CellStatus:
-    """A cell, one of `STATUSES`, how many answers it has, and why it failed."""
+    """How a cell stands.
+
+    status: one of `STATUSES`; num_steps: how many answers it has; error: why it failed, else empty.
+    """
 
     cell: Cell
     status: str

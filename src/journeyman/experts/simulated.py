@@ -57,7 +57,8 @@ class AnyQuestion(Protocol):
 class Question(NamedTuple):
     """A question with its place in the expert's noise; learners ask with `Query` instead.
 
-    visit: how often this state was asked about before; id: noted in the answer.
+    visit: how often this state was asked about before; kind: "state" (one action) or "trajectory", of at most length
+    actions; id: noted in the answer.
     """
 
     state: int

@@ -22,11 +22,30 @@ MAX_MOVE_CORRELATION = 0.9
 class Diagnostics:
     """What a method knows about its own samples; None where it does not apply.
 
-    Chains: effective sample sizes (smallest over parameters) in the bulk and in the tails, largest R-hat, divergences,
-    mean acceptance. SMC: particle ESS (Kish, from the weights), mean acceptance and mean correlation of the last moves,
-    distinct ancestors since the last full move, particles per ancestor (each one's stand together, in order), number of
-    rejuvenations. Enumeration: a bound on the error, and Kish's ESS of the grid's cells. Variational: the objective at
-    the start and after every iteration, and whether its gradient has vanished.
+    Parameters
+    ----------
+    seconds
+        Time of inference.
+    num_gradients
+        Gradients of the posterior density that it took.
+    ess_bulk, ess_tail, r_hat, num_divergences
+        Of chains: effective sample sizes in the bulk and in the tails (smallest over parameters), the largest R-hat,
+        divergences.
+    particle_ess
+        Kish's effective sample size, from the weights: of the particles of SMC, or of the cells of a grid.
+    acceptance
+        Mean acceptance of chains, or of the last moves of SMC.
+    move_correlation, num_rejuvenations
+        Of SMC: mean correlation of the last moves, and how often particles were moved.
+    distinct_ancestors, chain_length
+        Of SMC: ancestors since the last full move, and particles per ancestor, which stand together, in order.
+    error_bound
+        Of enumeration: a bound on the error.
+    objective, is_converged
+        Of the variational method: its objective at the start and after every iteration, and whether the gradient of
+        that has vanished.
+    warnings
+        What is doubtful, with advice.
     """
 
     seconds: float

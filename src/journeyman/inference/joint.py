@@ -24,7 +24,7 @@ import numpy as np
 
 from journeyman.errors import InferenceError
 from journeyman.inference.likelihood import is_soft, log_policies
-from journeyman.inference.weights import log_mean_exp, normalised, stage_size, systematic_resample
+from journeyman.inference.weights import log_mean_exp, normalised, stage_size, systematic_resample, tempering_done
 from journeyman.mdp import EstimatedDynamics, FiniteMDP
 from journeyman.problem import Problem
 from journeyman.rewards import DiscretePrior, continuous, has_atoms
@@ -100,7 +100,7 @@ def sample_joint(
     target = Target(problem, dynamics, np.asarray(counts))
     rng = np.random.default_rng(seed)
     particles = target.prior_draws(rng, num_particles)
-    ancestors, left, log_evidence, power = np.arange(num_particles), 0.0, 0.0, 0.0
+    ancestors, left, log_evidence, power, first = np.arange(num_particles), 0.0, 0.0, 0.0, 0.0
     if not target.has_answers:
         power = 1.0
     steps = Steps()
@@ -116,8 +116,9 @@ def sample_joint(
         weights = normalised(part * rest)
         power = 1.0 if part == 1.0 else power + part * (1.0 - power)
         ancestors = systematic_resample(rng, weights, num_particles)
-        is_last = power == 1.0
-        particles, left = moved(rng, target, particles.at(ancestors), power, steps, is_last, report)
+        first = first or power
+        done = 0.5 * tempering_done(power, first)
+        particles, left = moved(rng, target, particles.at(ancestors), power, steps, done, report)
     report(1.0)
     theta, parameters = target.natural(particles.positions)
     warnings: tuple[str, ...] = ()
@@ -162,11 +163,11 @@ def moved(
     particles: Particles,
     power: float,
     steps: Steps,
-    is_last: bool,
+    done: float,
     report: Callable[[float], None],
 ) -> tuple[Particles, float]:
     """Move particles until they have forgotten where they started; return the correlation that is left."""
-    start, left = particles, 1.0
+    start, left, is_last = particles, 1.0, power == 1.0
     factor = None if target.is_discrete else _factor(particles.positions)
     most, enough = (LAST_MOVES, LAST_LEFT) if is_last else (STAGE_MOVES, STAGE_LEFT)
     enough = max(enough, 1.0 / np.sqrt(len(start.positions)))  # few particles cannot tell any better
@@ -183,7 +184,7 @@ def moved(
                 left = max(left, _correlation(start.positions, particles.positions))
             if left < enough:
                 break
-        report(0.5 * power + (0.5 * number / most if is_last else 0.0))
+        report(done + (0.5 * number / most if is_last else 0.0))
     return particles, left
 
 

@@ -54,7 +54,7 @@ class Posterior:
         What was known before.
     counts
         `[S, A]` demonstrated actions it is conditioned on. Where annotators have parameters of their own give them
-        `[G, S, A]`: `counts` then is their sum, and `answers` what was given.
+        `[G, S, A]`: `counts` then is their sum, and `annotator_counts` and `answers` are what was given.
     theta
         `[M, D]` parameters of the samples.
     weights

@@ -48,7 +48,7 @@ from journeyman.inference.posterior import Posterior, expert_fields
 from journeyman.inference.proposals import ProposingChains
 from journeyman.inference.surrogate import SurrogateChains
 from journeyman.inference.target import MAX_EXACT_STATES, SOLVED_ENTRIES, refined, solved_at
-from journeyman.inference.weights import effective_size, normalised, stage_size
+from journeyman.inference.weights import effective_size, normalised, stage_size, tempering_done
 from journeyman.mdp import q_values, solve_batch
 from journeyman.problem import Problem
 from journeyman.progress import progress_bar
@@ -384,18 +384,19 @@ def _tempered(
     settings = particles.settings
     wanted = (settings.ess_threshold if threshold is None else threshold) * settings.num_particles
     change, narrowing = counts - particles.moved_counts, 1.0 - particles.precision
-    remaining = 1.0
+    remaining, first = 1.0, 0.0
     log_weights = _log_ratio(particles, change, narrowing)
     while effective_size(log_weights) < wanted:
         part = stage_size(log_weights, settings.stage_ess * settings.num_particles)
         precision = 1.0 if part == 1.0 else particles.precision + part * narrowing
         particles = rejuvenated(particles, part * log_weights, part * change, num_threads, precision)
         remaining *= 1.0 - part
+        first = first or part
         change = counts - particles.moved_counts if part < 1.0 else np.zeros_like(counts)
         narrowing = 1.0 - particles.precision
         log_weights = _log_ratio(particles, change, narrowing)
         if report is not None:
-            report(1.0 - remaining)
+            report(tempering_done(1.0 - remaining, first))
     if remaining < 1.0 and particles.moves.is_proposing:
         values = refined(particles.target, particles.positions, particles.values, num_threads)
         particles = replace(particles, values=values)

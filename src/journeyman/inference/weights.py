@@ -5,6 +5,8 @@ import numpy as np
 from journeyman.checks import whole_number
 from journeyman.types import FloatArray, IntArray
 
+PROGRESS_EXPONENT = 0.1  # with it the time left is within a factor of 2 in the second half
+
 
 def normalised(log_weights: FloatArray) -> FloatArray:
     """Return weights that sum to one."""
@@ -33,6 +35,16 @@ def stage_size(log_weights: FloatArray, wanted: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if effective_size(np.exp(middle) * log_weights) >= wanted else (low, middle)
     return float(np.exp(low))
+
+
+def tempering_done(power: float, first: float) -> float:
+    """Return how far tempering is, in 0..1 and nearly linear in time, where the first stage reaches the power `first`.
+
+    Stages multiply the power, by less and less: progress is power^`PROGRESS_EXPONENT`, between the logarithm and the
+    power itself, from `first` / 2 on, so that the first stage counts too.
+    """
+    begin = (0.5 * first) ** PROGRESS_EXPONENT
+    return float((max(power, first) ** PROGRESS_EXPONENT - begin) / (1.0 - begin))
 
 
 def log_mean_variance(log_weights: FloatArray, group_size: int) -> float:

@@ -64,8 +64,26 @@ class ActiveLearner(LedgerView):
     ----------
     problem
         What is known before: it never holds the true reward.
-    acquisition, inference, epsilon, delta, kind, length, goal, seed, ...
-        As in `LearnerSettings`.
+    acquisition
+        How the next question is chosen: a key of `ACQUISITIONS`. Default: what suits the goal and the problem.
+    inference
+        How the posterior is computed: a key of `INFERENCE`.
+    epsilon
+        Regret of the apprentice that is too much: in units of the reward, or a share of what is at stake, such as "5%".
+    delta
+        The chance of that much regret that you accept.
+    kind
+        What a question asks for: "state", one action there, or "trajectory", several in a row.
+    length
+        How many actions a trajectory has at most; None with kind "state".
+    goal
+        When to stop: "policy", once a certificate for `epsilon` and `delta` holds; "reward", once the reward is known.
+    seed
+        Of everything random.
+    confidence, scope, apprentice, costs, step_cost, candidates, num_histories, max_samples, confirmation_factor
+        As in `LearnerSettings`, which says more of those above too.
+    acquisition_options, inference_options, goal_options
+        Options of what they are named after, by name, as in `LearnerSettings`.
     num_threads
         Default: all cores of this process. Nothing but time depends on it.
     max_seconds

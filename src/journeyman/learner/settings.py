@@ -53,11 +53,18 @@ class LearnerSettings:
         "failure_chance" or "pac_eig", as suits the problem (see `for_problem`).
     inference, inference_options
         A key of `INFERENCE` and its options.
-    epsilon, delta, confidence, scope
-        Of the certificate: regret that is too much (in units of the reward, or as a share of what is at stake, such as
-        "5%"), chance of it that is acceptable, confidence of the bound, and "initial" or "every_state".
-    kind, length
-        "state" (one action) or "trajectory" (up to `length` actions).
+    epsilon
+        Regret of the apprentice that is too much: in units of the reward, or a share of what is at stake, such as "5%".
+    delta
+        The chance of that much regret that is acceptable: a certificate holds if it shows that the chance is no larger.
+    confidence
+        Of the bound on that chance, in a certificate.
+    scope
+        Where regret counts: "initial", from the initial states, or "every_state".
+    kind
+        What a question asks for: "state", one action there, or "trajectory", several in a row.
+    length
+        How many actions a trajectory has at most; None with kind "state".
     goal, goal_options
         "policy": stop with a certificate. "reward": stop when the reward is known; options `width` (of the credible
         intervals that are narrow enough; default: a tenth of the prior's widest), `level` (of these intervals, 0.95)

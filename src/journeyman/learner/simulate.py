@@ -10,6 +10,7 @@ from journeyman.errors import InputError
 from journeyman.learner.protocol import Learner
 from journeyman.learner.records import Query, StepRecord
 from journeyman.progress import is_watched, progress_bar
+from journeyman.wording import counted, percent
 
 
 class Expert(Protocol):
@@ -31,6 +32,9 @@ class Simulation(NamedTuple):
     is_finished: bool | None
     certificate: Certificate
     history: tuple[StepRecord, ...]
+
+    def __repr__(self) -> str:
+        return f"Simulation({counted(self.num_steps, 'answer')}, is_finished={self.is_finished}: {self.certificate!r})"
 
 
 def answered_steps(
@@ -128,4 +132,4 @@ def step_text(record: StepRecord) -> str:
     """Return a step in a few words: how likely the apprentice loses too much, and how much it loses on average."""
     if record.failure_chance is None or record.expected_regret is None:
         return "Asking the expert"
-    return f"Chance of too much regret {record.failure_chance:.1%}, mean regret {record.expected_regret:.3g}"
+    return f"Chance of too much regret {percent(record.failure_chance)}, mean regret {record.expected_regret:.3g}"

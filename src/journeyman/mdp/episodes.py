@@ -11,7 +11,10 @@ from journeyman.types import FloatArray
 
 
 class Episode(NamedTuple):
-    """States and actions of one episode; `final_state` is where it stopped, None if the dynamics ended it."""
+    """States and actions of one episode, as pairs in `steps`.
+
+    `final_state` is where it stopped, None if the dynamics ended it; `is_terminated`: whether it ended by itself.
+    """
 
     steps: tuple[tuple[int, int], ...]
     final_state: int | None

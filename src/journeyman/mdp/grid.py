@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from journeyman.checks import float_array, whole_number
 from journeyman.errors import InputError
 from journeyman.types import IntArray, read_only
+from journeyman.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,11 @@ class Grid:
             checked["kinds"] = tuple(str(kind) for kind in kinds)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return (
+            f"Grid({counted(self.num_rows, 'row')}, {counted(self.num_columns, 'column')}, {len(self.places)} states)"
+        )
 
     @property
     def places(self) -> IntArray:

@@ -29,6 +29,7 @@ from journeyman.mdp.validation import LARGEST_VALUE, ROUNDING, checked_rewards
 from journeyman.progress import Report, no_progress_bar, progress_bar
 from journeyman.threads import check_stop, resolve_num_threads, run_chunks, stop_mark
 from journeyman.types import AnyArray, FloatArray, IntArray
+from journeyman.wording import counted
 
 MAX_DIRECT_WORK = 1e6  # multiplications of one banded elimination; above it sweeps win
 MAX_POLICY_ITERATIONS = 1000
@@ -46,9 +47,9 @@ METHODS = ("auto", "direct", "sweeps", "krylov")
 class Solution:
     """Optimal values of M rewards (`solve_batch`), or of one (`solve`, without the leading axis).
 
-    values `[M, S]`; policy `[M, S]`: the lowest action that is optimal within the numerical error in its state;
-    residual `[M]`: max |T V - V|; error_bound `[M]`: guaranteed max |V - V*|; converged `[M]`: whether that is at most
-    tol (max |r| + max |V|); iterations `[M]`.
+    mdp, rewards: what was solved; values `[M, S]`; policy `[M, S]`: the lowest action that is optimal within the
+    numerical error in its state; residual `[M]`: max |T V - V|; error_bound `[M]`: guaranteed max |V - V*|;
+    converged `[M]`: whether that is at most tol (max |r| + max |V|); iterations `[M]`.
     """
 
     mdp: FiniteMDP
@@ -59,6 +60,12 @@ class Solution:
     error_bound: Any
     converged: Any
     iterations: Any
+
+    def __repr__(self) -> str:
+        rewards = counted(1 if self.values.ndim == 1 else len(self.values), "reward")
+        end = "converged" if np.all(self.converged) else "NOT converged"
+        error = float(np.max(self.error_bound, initial=0.0))
+        return f"Solution({rewards}, {self.mdp.num_states} states: {end}, values within {error:.2g})"
 
     @property
     def q(self) -> FloatArray:

@@ -12,7 +12,7 @@ from textwrap import dedent
 from journeyman.errors import InputError
 from journeyman.problem import Problem
 from journeyman.problem_files.loading import problem_of
-from journeyman.problem_files.maps import EXAMPLE, Drawing, Legend, checked_drawing
+from journeyman.problem_files.maps import EXAMPLE, Drawing, Legend, checked_drawing, length_advice, usual_length
 from journeyman.problem_files.tables import TomlFile, read_columns
 from journeyman.storage.files import made_folder, whole_file
 from journeyman.storage.tables import file_text, parsed_toml
@@ -115,13 +115,16 @@ def _check_usable(text: str, folder: Path) -> Problem:
 def _cleaned_map(source: Path) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the lines of a map without spaces, and names for its terrains by mark."""
     name = source.name
-    lines = dedent(file_text(source, "a map").replace("\r\n", "\n")).split("\n")
+    text = file_text(source, "a map").replace("\r\n", "\n")
+    lines = dedent(text).split("\n")
+    for row, (line, whole) in enumerate(zip(lines, text.split("\n"), strict=True)):
+        for column, mark in enumerate(line):
+            if not mark.isprintable():
+                place = Drawing(tuple(lines), name, 1, len(whole) - len(line)).place(row, column)
+                raise InputError(
+                    f"a map must be drawn with marks that can be seen, got {mark!r} at {place}. Remove or replace it."
+                )
     marks = dict.fromkeys("".join(lines))
-    odd = next((mark for mark in marks if not mark.isprintable()), None)
-    if odd is not None:
-        raise InputError(
-            f"a map must be drawn with marks that can be seen, got {odd!r} in {name}. Remove or replace it."
-        )
     usual = Legend("#", ".", "S", "G", {"G": "goal"})
     terrains = _named_terrains(mark for mark in marks if mark not in usual.known and not mark.isspace())
     inner = next((i for i, line in enumerate(lines, 1) if " " in line.strip()), None)
@@ -150,14 +153,21 @@ def _cleaned_map(source: Path) -> tuple[tuple[str, ...], dict[str, str]]:
 
 
 def _check_closed(drawing: Drawing, reached: set[tuple[int, int]]) -> None:
-    """Refuse a map in which one can walk off the end of a line: what is missing there may be floor or wall."""
-    for row, line in enumerate(drawing.lines):
-        length = len(line.rstrip())
-        if any(row == r and column >= length for r, column in reached):
-            raise InputError(
-                f"the lines of a map must be equally long where one can walk, got {length} marks at "
-                f"{drawing.place(row)} where others have {len(line)}. Fill it up with walls (#), or draw floor as ."
-            )
+    """Refuse a map in which one can walk off the end of a line: what is missing there may be floor or wall.
+
+    Of the lines that have another length than most, one is named where one walks beyond it or beyond the others.
+    """
+    lengths = [len(line.rstrip()) for line in drawing.lines]
+    if all(column < lengths[row] for row, column in reached):
+        return
+    usual = usual_length(lengths)
+    walked = {row for row, column in reached if column >= min(lengths[row], usual)}
+    odd = [row for row, length in enumerate(lengths) if length != usual]
+    row = min(odd, key=lambda row: row not in walked)
+    raise InputError(
+        f"the lines of a map must be equally long where one can walk, got {lengths[row]} marks at "
+        f"{drawing.place(row)} where others have {usual}. {length_advice(lengths[row], usual, '#')}, or draw floor as ."
+    )
 
 
 def _flooded(lines: Sequence[str], starts: set[tuple[int, int]], wall: str) -> set[tuple[int, int]]:
@@ -183,10 +193,15 @@ def _named_terrains(marks: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def _quoted(words: str | tuple[str, ...]) -> str:
+    """Return a text, or a list of them, as TOML has it: letters of all languages as they are."""
+    return json.dumps(words, ensure_ascii=False)
+
+
 def _map_text(name: str, lines: tuple[str, ...], terrains: dict[str, str]) -> str:
     joined = "\n".join(lines)
-    drawing = f"'''\n{joined}\n'''" if "'''" not in joined else json.dumps(lines, ensure_ascii=False)
-    named = ", ".join(f"{json.dumps(mark, ensure_ascii=False)} = {json.dumps(word)}" for mark, word in terrains.items())
+    drawing = f"'''\n{joined}\n'''" if "'''" not in joined else _quoted(lines)
+    named = ", ".join(f"{_quoted(mark)} = {_quoted(word)}" for mark, word in terrains.items())
     discount = min(0.99, max(0.9, round(1.0 - 1.0 / (len(lines) + len(lines[0])), 2)))
     model = "features" if terrains else "per_state"
     other = "per_state" if terrains else "features"
@@ -202,7 +217,7 @@ def _map_text(name: str, lines: tuple[str, ...], terrains: dict[str, str]) -> st
     return f"""# A problem for journeyman, made of the map in {name}.
 # Check it:      journeyman check problem.toml
 # Work with it:  journeyman study new my.study --problem problem.toml
-# Every key is explained in docs/problem-file.md.
+# Help:          journeyman init --help; every key: the page "Problem files" of the documentation
 
 discount = {discount}              # how much a reward counts one step later, between 0 and 1
 
@@ -232,17 +247,17 @@ beta = 5.0                   # the expert does action a with chance proportional
 def _graph_text(name: str, first: str, has_action: bool, has_back: bool) -> str:
     directed = str(has_action and not has_back).lower()
     called = "by their labels" if has_action else "by the node to which they lead; a column action gives them labels"
-    start = json.dumps(first, ensure_ascii=False)
+    start = _quoted(first)
     return f"""# A problem for journeyman, made of the edges in {name}.
 # Check it:      journeyman check problem.toml
 # Work with it:  journeyman study new my.study --problem problem.toml
-# Every key is explained in docs/problem-file.md.
+# Help:          journeyman init --help; every key: the page "Problem files" of the documentation
 
 discount = 0.95              # how much a reward counts one step later, between 0 and 1
 
 [graph]                      # nodes are states, called by their names
 # Columns from, to; perhaps action and back, labels of the ways there and back.
-edges = {json.dumps(name, ensure_ascii=False)}
+edges = {_quoted(name)}
 directed = {directed:18}# false: edges go both ways
 # Actions are called {called}.
 # coordinates = "nodes.csv"  # columns node, x, y: where nodes lie, for drawings

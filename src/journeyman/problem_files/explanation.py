@@ -9,7 +9,7 @@ import numpy as np
 
 from journeyman.checks import whole_number
 from journeyman.experts import SimulatedExpert
-from journeyman.mdp import q_values, solve_batch
+from journeyman.mdp import FiniteMDP, q_values, solve_batch
 from journeyman.mdp.accuracy import accuracy_of
 from journeyman.mdp.memory import innermost, places_in
 from journeyman.problem import Problem, beta_of
@@ -45,6 +45,10 @@ class Explanation:
 
     Parameters
     ----------
+    problem
+        What is explained.
+    num_transitions
+        How many transitions it has.
     best_action_chance
         How often this expert would choose a best action, over states that may be asked about and rewards drawn from
         the prior.
@@ -57,7 +61,11 @@ class Explanation:
     choice_states
         `[S]` part of the rewards for which actions differ in a state; where it is 0 answers tell nothing.
     unreachable
-        States that cannot be reached from the initial ones; `unreachable_queryable`: those of them that may be asked.
+        States that cannot be reached from the initial ones.
+    unreachable_queryable
+        Those of them that may be asked about.
+    num_rewards
+        Draws of the prior that chances are averages over.
     prior
         What the prior implies: returns, what is at stake, where apprentices go.
     warnings
@@ -179,9 +187,9 @@ def _warnings(
     at_random: float | None,
     has_choice: FloatArray,
 ) -> tuple[str, ...]:
+    found = _ends_out_of_reach(innermost(problem.mdp))
     if chance is None or at_random is None:
-        return ("No state can be asked about: all are terminal or not queryable. Change [states] queryable.",)
-    found = []
+        return (*found, "No state can be asked about: all are terminal or not queryable. Change [states] queryable.")
     if problem.prior.is_discrete and problem.expert_space.size:
         found.append(
             "No method of inference does this problem: a discrete prior of the reward needs an expert of whom all is "
@@ -190,7 +198,7 @@ def _warnings(
     if unreachable:
         found.append(
             f"{len(unreachable)} of the states that may be asked about cannot be reached from the initial states: "
-            f'{_named(problem, unreachable)}. If that is not meant, open a way; else queryable = "reachable".'
+            f'{_named(problem.mdp, unreachable)}. If that is not meant, open a way; else queryable = "reachable".'
         )
     found += _misspelt(problem)
     share = (chance - at_random) / (1.0 - at_random) if at_random < 1.0 else 1.0
@@ -210,7 +218,7 @@ def _warnings(
     if silent and at_random < 1.0 - TIE_TOLERANCE:
         found.append(
             f"In {len(silent)} of the states that may be asked about all actions are the same, so that answers tell "
-            f"nothing: {_named(problem, silent)}. If nobody should be asked there, leave them out of queryable."
+            f"nothing: {_named(problem.mdp, silent)}. If nobody should be asked there, leave them out of queryable."
         )
     most = int(problem.mdp.available[~problem.mdp.terminal].sum(axis=1).max(initial=0))
     if problem.mdp.num_actions > MANY_ACTIONS and most <= FEW_ACTIONS:
@@ -219,6 +227,18 @@ def _warnings(
             "and memory: if places have directions in common, give actions labels such as left, right and back."
         )
     return (*found, *_memory_doubts(problem), *_kernel_doubts(problem))
+
+
+def _ends_out_of_reach(mdp: FiniteMDP) -> list[str]:
+    """Name the terminal states that no way leads to."""
+    ends, starts = (np.flatnonzero(mask).tolist() for mask in (mdp.terminal & ~mdp.reachable(), mdp.initial > 0))
+    if not ends:
+        return []
+    return [
+        f"The terminal {'states' if len(ends) > 1 else 'state'} {_named(mdp, ends)} cannot be reached from the start: "
+        f"no way leads there from {_named(mdp, starts)}. If that is not meant, open a way (on a map, draw floor in "
+        "place of a wall) or move the start."
+    ]
 
 
 def _misspelt(problem: Problem) -> list[str]:
@@ -238,9 +258,9 @@ def _misspelt(problem: Problem) -> list[str]:
     return []
 
 
-def _named(problem: Problem, states: Sequence[int]) -> str:
+def _named(mdp: FiniteMDP, states: Sequence[int]) -> str:
     """Name the first of some states: "a, b and 3 more"."""
-    names = [problem.mdp.state_name(state) for state in states[:MAX_NAMED]]
+    names = [mdp.state_name(state) for state in states[:MAX_NAMED]]
     more = len(states) - len(names)
     return listed([*names, f"{more} more"] if more else names)
 
@@ -251,7 +271,7 @@ def explanation_lines(explanation: Explanation) -> list[tuple[str, str]]:
     unreachable = explanation.unreachable
     reach = "all can be reached"
     if unreachable:
-        reach = f"{len(unreachable)} cannot be reached from an initial one: {_named(problem, unreachable)}"
+        reach = f"{len(unreachable)} cannot be reached from an initial one: {_named(problem.mdp, unreachable)}"
     ends, starts = (np.flatnonzero(mask).tolist() for mask in (mdp.terminal, mdp.initial > 0))
     model = problem.reward_model
     horizon = 1.0 / (1.0 - mdp.discount)
@@ -368,7 +388,7 @@ def _memory_lines(problem: Problem) -> list[tuple[str, str]]:
 def _some(problem: Problem, states: list[int], what: str) -> str:
     """Count states, and name them where they have labels: "1 terminal (pond)"."""
     is_named = problem.mdp.state_labels is not None and states and len(states) < problem.mdp.num_states
-    return f"{len(states)} {what}" + (f" ({_named(problem, states)})" if is_named else "")
+    return f"{len(states)} {what}" + (f" ({_named(problem.mdp, states)})" if is_named else "")
 
 
 def _expert(explanation: Explanation) -> str:

@@ -8,7 +8,7 @@ squeeze through between two walls.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 from typing import Any
@@ -24,6 +24,7 @@ from journeyman.problem_files.rewards import PLAIN
 from journeyman.problem_files.tables import TomlTable
 from journeyman.storage.tables import file_text
 from journeyman.types import BoolArray, FloatArray, IntArray
+from journeyman.wording import counted, listed
 
 KEYS = (
     "drawing", "file", "wall", "floor", "start", "terminal", "terrains", "moves", "stay", "blocked", "slip", "slip_to",
@@ -53,6 +54,11 @@ class Legend:
     def known(self) -> tuple[str, ...]:
         """All marks that mean something."""
         return tuple(dict.fromkeys((*self.wall, *self.floor, *self.start, *self.terminal, *self.terrains)))
+
+    def meanings(self, mark: str) -> list[str]:
+        """Return what a mark means, in words: its roles and its terrain."""
+        roles = [role for role in MARKS if mark in getattr(self, role)]
+        return roles + [name for known, name in self.terrains.items() if known == mark]
 
     def terrain(self, mark: str) -> str:
         """Return the terrain of a mark; a start lies on the terrain of the floor, if it is not given another."""
@@ -256,13 +262,13 @@ def checked_drawing(given: Iterable[str], legend: Legend, name: str, first_line:
         for column, mark in enumerate(line):
             if mark not in legend.known:
                 raise InputError(_unknown_mark(mark, drawing.place(row, column), legend))
-    widths = Counter(len(line) for line in cleaned)
-    usual = max(widths, key=lambda width: (widths[width], width))
-    for row, line in enumerate(cleaned):
-        if len(line) != usual:
+    lengths = [len(line) for line in cleaned]
+    usual = usual_length(lengths)
+    for row, length in enumerate(lengths):
+        if length != usual:
             raise InputError(
-                f"the lines of a map must be equally long, got {len(line)} marks at {drawing.place(row)} where others "
-                f"have {usual}. Fill it up with walls ({legend.wall[:1] or '#'})."
+                f"the lines of a map must be equally long, got {length} marks at {drawing.place(row)} where others "
+                f"have {usual}. {length_advice(length, usual, legend.wall[:1] or '#')}."
             )
     if all(mark in legend.wall for line in cleaned for mark in line):
         raise InputError(f"a map must draw at least one cell, got none but walls. Example: {EXAMPLE}")
@@ -273,10 +279,18 @@ def checked_drawing(given: Iterable[str], legend: Legend, name: str, first_line:
     return drawing
 
 
+def usual_length(lengths: Sequence[int]) -> int:
+    """Return the length that most lines have; of several, the one that comes first."""
+    return Counter(lengths).most_common(1)[0][0]
+
+
+def length_advice(length: int, usual: int, wall: str) -> str:
+    """Say what to do with a line that is longer or shorter than others, without a full stop."""
+    return f"Remove {counted(length - usual, 'mark')}" if length > usual else f"Fill it up with walls ({wall})"
+
+
 def _unknown_mark(mark: str, place: str, legend: Legend) -> str:
-    roles = [f"{marks!r} {role}" for role, marks in vars(legend).items() if role != "terrains" and marks]
-    terrains = [f"{known!r} {name}" for known, name in legend.terrains.items()]
-    known = ", ".join([*roles, *terrains])
+    known = ", ".join(f"{known!r} {listed(legend.meanings(known))}" for known in legend.known)
     if mark == " ":
         advice = 'If spaces are floor, say floor = ". " in [map]; if they are walls, wall = "# ".'
     elif mark == "\t":

@@ -153,8 +153,9 @@ def _draw_bits(ax: "Axes", comparison: ModelComparison, rows: list[Score], heigh
         ax.axvline(comparison[name].bits, color=REFERENCE, linewidth=0.9, linestyle=":")
     ax.margins(x=0.12)
     tested = counted(len(comparison.predicted), "demonstration")
+    numbers = "" if all(score.share is None for score in rows) else "; numbers: share of the explainable"
     ax.set_xlabel(
-        "bits per free decision (larger is better; numbers: share of the explainable;\n"
+        f"bits per free decision (larger is better{numbers};\n"
         f"bars: standard error of the difference to the best, over {tested})",
         fontsize=8,
     )

@@ -22,7 +22,7 @@ from journeyman.learner import ActiveLearner, Query
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.layouts import drawing_kind
 from journeyman.problem import parameter_label
-from journeyman.report.drawing.cells import add_legend, colour_scale, draw_cells, hide_unknown, make_panels
+from journeyman.report.drawing.cells import LEAST_FONT, add_legend, colour_scale, draw_cells, hide_unknown, make_panels
 from journeyman.report.drawing.graphs import draw_nodes
 from journeyman.report.drawing.maps import posterior_map
 from journeyman.report.drawing.marks import describe_initial
@@ -40,7 +40,7 @@ from journeyman.report.html import (
 from journeyman.report.posterior.summary import sampling_words
 from journeyman.report.scores import function_name, scaled_scores, score_label, titled_score_figure
 from journeyman.types import IntArray
-from journeyman.wording import counted, percent, plain_number
+from journeyman.wording import about_chance, chance_words, counted, percent, plain_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,7 +72,7 @@ def _(posterior: Posterior) -> Markup:
     is_drawn = _is_drawn(mdp) and posterior.num_samples * problem.reward_model.offset.size <= MAX_ENTRIES
 
     def figure() -> "Figure":
-        return posterior_map(problem, posterior.mean_reward(), posterior.reward_std(), "")
+        return posterior_map(problem, posterior.mean_reward(), posterior.reward_std(), "", is_small=True)
 
     return join(
         paragraph(title, class_="title"),
@@ -125,10 +125,10 @@ def _(certificate: Certificate) -> Markup:
     rows = [
         ("Epsilon, the regret that is too much", epsilon_words(c.epsilon)),
         ("Delta, the chance of it that is accepted", percent(c.delta, 3)),
-        ("Estimated chance", percent(c.p_hat, 3)),
+        ("Estimated chance", chance_words(c.p_hat, c.delta)),
         (
             f"Upper bound ({percent(c.confidence, 3)} confidence)" if c.effective_size else "Exact",
-            percent(c.upper_bound, 3),
+            chance_words(c.upper_bound, c.delta),
         ),
     ]
     folded = [("Why", c.reasons), ("What would help", c.advice)]
@@ -155,7 +155,9 @@ def _(scores: Scores) -> Markup:
     mdp, drawn = scores.mdp, Markup("")
     if mdp is not None and _is_drawn(mdp) and len(order):
         nowhere = np.zeros(0, dtype=np.int64)
-        drawn = _map(lambda: titled_score_figure(mdp, scores, nowhere, int(order[0]), ""), "Where to ask next.")
+        drawn = _map(
+            lambda: titled_score_figure(mdp, scores, nowhere, int(order[0]), "", is_small=True), "Where to ask next."
+        )
     return join(paragraph(title, class_="title"), drawn, _score_table(scores, order), _warnings(scores.warnings))
 
 
@@ -187,13 +189,13 @@ def _(mdp: FiniteMDP) -> Markup:
 
 def mdp_figure(mdp: FiniteMDP) -> "Figure":
     """Return a picture of where the states are: a grid or a graph, with terminal and initial ones marked."""
-    figure, (ax,) = make_panels(mdp)
+    figure, (ax,) = make_panels(mdp, is_small=True)
     nothing = np.full(mdp.num_states, np.nan)
     scale = colour_scale(nothing, is_diverging=False, limit=1.0)
     if mdp.grid is not None:
-        draw_cells(ax, mdp, mdp.grid, nothing, scale, is_signed=False, optimal=None)
+        draw_cells(ax, mdp, mdp.grid, nothing, scale, is_signed=False, optimal=None, least_font=LEAST_FONT)
     else:
-        draw_nodes(ax, mdp, nothing, scale, is_signed=False, optimal=None)
+        draw_nodes(ax, mdp, nothing, scale, is_signed=False, optimal=None, least_font=LEAST_FONT)
     hide_unknown(ax)
     add_legend(figure, mdp, None)
     return figure
@@ -217,7 +219,8 @@ def _(learner: ActiveLearner) -> Markup:
     ]
     if history and history[-1].failure_chance is not None and history[-1].expected_regret is not None:
         last = history[-1]
-        words = f"{last.expected_regret:.3g} on average; too much with an estimated chance of {last.failure_chance:.2g}"
+        words = about_chance(last.failure_chance, settings.delta)
+        words = f"{last.expected_regret:.3g} on average; the chance of too much is {words}"
         rows.insert(1, ("regret", words))
     if certificate is None:
         said = paragraph("No certificate of what is known now has been computed. Call certificate().")

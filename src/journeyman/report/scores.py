@@ -16,7 +16,7 @@ from journeyman.learner import Learner
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.layouts import drawing_kind, layout_of
 from journeyman.problem import Problem
-from journeyman.report.drawing.cells import add_legend, has_marks, hide_unknown, make_panels, plain
+from journeyman.report.drawing.cells import LEAST_FONT, add_legend, has_marks, hide_unknown, make_panels, plain
 from journeyman.report.drawing.graphs import RADIUS, points_per_unit
 from journeyman.report.drawing.maps import state_map
 from journeyman.report.drawing.marks import has_initial_marks, has_row_numbering
@@ -162,20 +162,29 @@ def score_figure(found: ScoreMap) -> "Figure":
 
 
 def titled_score_figure(
-    mdp: FiniteMDP, scores: Scores, asked: IntArray, best: int, title: str, pad: float | None = None
+    mdp: FiniteMDP,
+    scores: Scores,
+    asked: IntArray,
+    best: int,
+    title: str,
+    pad: float | None = None,
+    *,
+    is_small: bool = False,
 ) -> "Figure":
     """Return the picture of `draw_scores` under a title, `pad` points above it."""
-    figure, (ax,) = make_panels(mdp)
-    draw_scores(ax, mdp, scores, asked, best)
+    figure, (ax,) = make_panels(mdp, is_small=is_small)
+    draw_scores(ax, mdp, scores, asked, best, least_font=LEAST_FONT if is_small else None)
     ax.set_title(plain(title), loc="left", fontsize=11, pad=pad)
     add_legend(figure, mdp, None)
     return figure
 
 
-def draw_scores(ax: "Axes", mdp: FiniteMDP, scores: Scores, asked: IntArray, best: int) -> None:
+def draw_scores(
+    ax: "Axes", mdp: FiniteMDP, scores: Scores, asked: IntArray, best: int, *, least_font: float | None = None
+) -> None:
     """Draw scores, with a star at the best state and squares at those `asked`; none where nobody may be asked."""
     values = scaled_scores(scores)
-    state_map(ax, mdp, values, label=score_label(scores), is_diverging=False)
+    state_map(ax, mdp, values, label=score_label(scores), is_diverging=False, least_font=least_font)
     hide_unknown(ax)  # where nobody may be asked there is no number
     kind = drawing_kind(mdp)
     if mdp.grid is not None and has_marks(mdp):

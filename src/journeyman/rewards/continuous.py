@@ -27,9 +27,11 @@ from journeyman.wording import plain_number
 LARGEST_HALF_WIDTH = 8e307  # beyond it the width overflows
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Normal(ContinuousPrior):
     """Independent normal parameters with means and standard deviations, numbers or `[D]`.
+
+    num_parameters: D; mean, std: of each.
 
     Examples
     --------
@@ -97,9 +99,11 @@ class Normal(ContinuousPrior):
         return cls(len(record["mean"]), record["mean"], record["std"])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Uniform(ContinuousPrior):
     """Independent uniform parameters between low and high, numbers or `[D]`.
+
+    num_parameters: D.
 
     Examples
     --------
@@ -204,9 +208,11 @@ class Uniform(ContinuousPrior):
         return cls(len(record["low"]), record["low"], record["high"])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MultivariateNormal(ContinuousPrior):
     """Correlated normal parameters, for example with a kernel over states as covariance `[D, D]`.
+
+    mean: a number or `[D]`; factor `[D, D]`: computed, with factor factor^T = covariance.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from journeyman.checks import float_array
 from journeyman.errors import InputError
 from journeyman.rewards.priors import checked_parameters, tails
 from journeyman.types import FloatArray, read_only
+from journeyman.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,9 @@ class Discrete:
             raise InputError(f"atoms must all differ, got atom {k} again. Merge them and add their probabilities.")
         object.__setattr__(self, "atoms", read_only(atoms))
         object.__setattr__(self, "probabilities", read_only(_checked_weights(self.probabilities, len(atoms))))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({counted(self.num_parameters, 'parameter')}: {self.describe()})"
 
     @property
     def num_parameters(self) -> int:

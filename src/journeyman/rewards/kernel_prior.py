@@ -49,9 +49,12 @@ class Smoothness(NamedTuple):
     share: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KernelPrior(MultivariateNormal):
-    """Correlated normal rewards of the anchor states of a kernel, made by `kernel_rewards`."""
+    """Correlated normal rewards of the anchor states of a kernel, made by `kernel_rewards`.
+
+    mean, covariance, factor: as in `MultivariateNormal`; smoothness: the kernel, and how much of it was kept.
+    """
 
     smoothness: Smoothness
 
@@ -90,7 +93,10 @@ class KernelPrior(MultivariateNormal):
 
 
 class KernelRewards(NamedTuple):
-    """A reward per state, and the prior of its parameters: `Problem(mdp, *kernel_rewards(mdp, ...), beta)`."""
+    """A reward_model with a reward per state, and the prior of its parameters.
+
+    In their order for a problem: `Problem(mdp, *kernel_rewards(mdp, ...), beta)`.
+    """
 
     reward_model: RewardModel
     prior: KernelPrior

@@ -17,6 +17,7 @@ from scipy import sparse
 from journeyman.checks import float_array, whole_number
 from journeyman.errors import InputError
 from journeyman.types import FloatArray, IntArray, read_only
+from journeyman.wording import counted
 
 if TYPE_CHECKING:
     from journeyman.mdp import FiniteMDP
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 class RewardModel:
     """Rewards that are linear in D parameters; made by `PerState`, `PerStateAction`, `LinearFeatures` and others.
 
-    features: scipy CSR `[S, D]` if `is_state_only`, else `[S * A, D]`; offset `[S]` or `[S * A]`;
-    kind: "per_state", "per_state_action", "features", or "kernel" where the rewards of all states follow from those of
-    some; names: one per parameter, or None.
+    num_states, num_actions: those of the MDP; features: scipy CSR `[S, D]` if `is_state_only`, else `[S * A, D]`;
+    offset `[S]` or `[S * A]`; kind: "per_state", "per_state_action", "features", or "kernel" where the rewards of all
+    states follow from those of some; names: one per parameter, or None.
     """
 
     num_states: int
@@ -38,6 +39,10 @@ class RewardModel:
     is_state_only: bool
     kind: str
     names: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        size = counted(self.num_parameters, "parameter")
+        return f"RewardModel({self.kind!r}: {size}, {self.num_states} states, {self.num_actions} actions)"
 
     @property
     def num_parameters(self) -> int:
@@ -133,7 +138,7 @@ def _rows_of(states: IntArray, num_actions: int) -> IntArray:
 
 
 class Size(NamedTuple):
-    """Numbers of states and actions, where there is no MDP at hand."""
+    """The numbers num_states and num_actions, where there is no MDP at hand."""
 
     num_states: int
     num_actions: int

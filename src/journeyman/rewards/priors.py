@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from journeyman.checks import float_array, share, whole_number
 from journeyman.errors import InputError, UnsupportedError
 from journeyman.types import FloatArray
+from journeyman.wording import counted
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 METHODS = ("log_density", "sample", "interval", "describe", "to_record", "from_record")
@@ -118,6 +119,9 @@ class ContinuousPrior(ABC):
 
     is_discrete: ClassVar[bool] = False
     num_parameters: int
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({counted(self.num_parameters, 'parameter')}: {self.describe()})"
 
     @abstractmethod
     def from_unconstrained(self, z: ArrayLike) -> FloatArray:

@@ -84,7 +84,7 @@ _spreader: ContextVar[Spreader | None] = ContextVar("spreader", default=None)
 
 @contextmanager
 def on_cluster(scheduler: str) -> Iterator[None]:
-    """Let inference in this block use the workers of the Dask scheduler at an address such as "tcp://10.0.0.1:8786".
+    """Let inference in this block use the workers of the Dask scheduler at an address such as `tcp://10.0.0.1:8786`.
 
     Rewards are solved for, and particles and chains are moved, where the workers are; results are the same. It is for
     single posteriors that take minutes or more: a sweep of many runs is spread by `run_sweep(executor="dask")`.

@@ -46,6 +46,7 @@ FILE_SECONDS = 300.0  # that a report may take
 ACKNOWLEDGED, ASSIGNED = 8.0, 1.5  # seconds that storing may take before somebody is told that it does
 MADE_HERE = ("demonstrations.csv", "demonstrations.json", "comments.csv")
 MADE_BY_WORKER = ("report.html", "policy.csv", "policy.json", "reward.csv", "certificate.json", "certificate.txt")
+FILES = (*MADE_BY_WORKER, *MADE_HERE)
 TYPES = {"html": "text/html", "csv": "text/csv", "json": "application/json", "txt": "text/plain"}
 UNREADABLE = "There was an error parsing the body"  # what FastAPI says of JSON that Python does not read
 NO_STATIC = "<!doctype html><title>journeyman studio</title><p>The page is not installed; the API is at /api.</p>"
@@ -406,7 +407,9 @@ def _studies(studio: Studio) -> APIRouter:
         response_class=Response,
         responses=failures() | {200: {"content": {"image/*": {}}}},
     )
-    async def picture(study: StudyName, state: Annotated[int, InPath(ge=0, le=2**31)]) -> Any:
+    async def picture(
+        study: StudyName, state: Annotated[int, InPath(ge=0, le=2**31, description="Number of the state.")]
+    ) -> Any:
         """Return the picture of a state, where there is one."""
         session = await _session(studio, study)
         found = studio.pictures[session.name].get(state)
@@ -445,7 +448,9 @@ def _answering(studio: Studio) -> APIRouter:
 
     @router.get("/question/{number}", response_model=schemas.Question, responses=failures(400, 503))
     async def one_question(
-        study: StudyName, number: Annotated[int, InPath(ge=0, le=2**53)], annotator: Annotator = None
+        study: StudyName,
+        number: Annotated[int, InPath(ge=0, le=2**53, description="The `id` of the question.")],
+        annotator: Annotator = None,
     ) -> Any:
         """Return a question by its number, answered or not."""
         session, person = await _person(studio, study, annotator)
@@ -563,9 +568,9 @@ def _looking(studio: Studio) -> APIRouter:
     async def history(
         study: StudyName,
         annotator: Annotator = None,
-        limit: Annotated[int, InQuery(ge=1, le=500)] = 50,
-        offset: Annotated[int, InQuery(ge=0, le=10**9)] = 0,
-        mine: bool = False,
+        limit: Annotated[int, InQuery(ge=1, le=500, description="Most entries to return.")] = 50,
+        offset: Annotated[int, InQuery(ge=0, le=10**9, description="How many of the newest entries to skip.")] = 0,
+        mine: Annotated[bool, InQuery(description="Only what this person was asked or answered.")] = False,
     ) -> Any:
         """Return what was asked and answered, newest first."""
         session, person = await _person(studio, study, annotator)
@@ -574,7 +579,12 @@ def _looking(studio: Studio) -> APIRouter:
     @router.get(
         "/belief", response_model=schemas.Belief, responses=failures(503) | {304: {"description": "Unchanged."}}
     )
-    async def belief(study: StudyName, if_none_match: Annotated[str | None, Header()] = None) -> Any:
+    async def belief(
+        study: StudyName,
+        if_none_match: Annotated[
+            str | None, Header(description="The `ETag` of the last reply; the new one is 304 if nothing has changed.")
+        ] = None,
+    ) -> Any:
         """Return what is known: scores, reward, policy, how sure the learner is, whether the model fits."""
         session = await _session(studio, study)
         count = len(session.ledger.answers)
@@ -602,7 +612,11 @@ def _looking(studio: Studio) -> APIRouter:
         responses=failures(400, 503) | {200: {"content": {"text/event-stream": {}}}},
     )
     async def events(
-        study: StudyName, annotator: Annotator = None, last_event_id: Annotated[str | None, Header()] = None
+        study: StudyName,
+        annotator: Annotator = None,
+        last_event_id: Annotated[
+            str | None, Header(description="The `id` of the last event received; those missed since are sent again.")
+        ] = None,
     ) -> Any:
         """Stream what changes, as server-sent events."""
         session, person = await _person(studio, study, annotator)
@@ -626,7 +640,12 @@ def _looking(studio: Studio) -> APIRouter:
         response_class=Response,
         responses=failures(409, 503) | {200: {"content": {f"{kind}": {} for kind in TYPES.values()}}},
     )
-    async def download(study: StudyName, name: Annotated[str, InPath(max_length=40)]) -> Any:
+    async def download(
+        study: StudyName,
+        name: Annotated[
+            str, InPath(max_length=40, description=f"The file: {', '.join(f'`{name}`' for name in FILES)}.")
+        ],
+    ) -> Any:
         """Return a file to take home: report, policy, reward, demonstrations, certificate, comments."""
         session = await _session(studio, study)
         if name in MADE_HERE:

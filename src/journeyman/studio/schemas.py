@@ -34,12 +34,18 @@ def _epsilon(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(_plain)]
 Name = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_named)]
-QuestionId = Annotated[int, Field(strict=True, ge=0, le=2**53)]  # strict: true is no 1
+QuestionId = Annotated[
+    int, Field(strict=True, ge=0, le=2**53, description="The `id` of the question.")
+]  # strict: true is no 1
 Action = Annotated[
     Annotated[int, Field(strict=True, ge=0, le=2**53)] | Annotated[str, Field(max_length=200), AfterValidator(_plain)],
-    Field(description="Number or label."),
+    Field(description="Number or label of the action."),
 ]
 AnswerId = Annotated[int, Field(strict=True, ge=0, le=2**53)] | Annotated[str, Field(pattern=r"^attached-[0-9]{1,9}$")]
+StepNumber = Annotated[
+    int,
+    Field(strict=True, ge=0, le=100_000, description="Number of the step in its run: how many there are before it."),
+]
 Chance = float | None
 STUDY_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 
@@ -53,39 +59,65 @@ class Given(BaseModel):
 class NewWorld(Given):
     """A world of the package, with its truth drawn by a seed."""
 
-    name: Annotated[str, Field(max_length=64), AfterValidator(_plain)]
-    seed: Annotated[int, Field(strict=True, ge=0, le=2**31)] = 0
+    name: Annotated[
+        str, Field(max_length=64, description="One of `worlds` of `GET /api/studies`."), AfterValidator(_plain)
+    ]
+    seed: Annotated[int, Field(strict=True, ge=0, le=2**31, description="Seed of what is random in it.")] = 0
 
 
 class NewProblem(Given):
     """A problem of one's own: a map, a table of edges, or a problem.toml with the tables that it names."""
 
-    kind: Literal["map", "graph", "toml"]
-    text: Annotated[str, Field(min_length=1, max_length=2_000_000), AfterValidator(_plain)]
-    tables: Annotated[dict[Text, Text], Field(max_length=20)] = {}
+    kind: Annotated[
+        Literal["map", "graph", "toml"],
+        Field(description="What `text` is: a map, a table of edges, or a problem.toml."),
+    ]
+    text: Annotated[
+        str,
+        Field(min_length=1, max_length=2_000_000, description="The content of that file."),
+        AfterValidator(_plain),
+    ]
+    tables: Annotated[
+        dict[Text, Text],
+        Field(max_length=20, description="The content of each table that a problem.toml names, by its file name."),
+    ] = {}
 
 
 class NewStudy(Given):
     """A study to make: from a world or from a problem."""
 
-    name: Annotated[str, Field(pattern=STUDY_NAME)]
-    world: NewWorld | None = None
-    problem: NewProblem | None = None
-    epsilon: (
+    name: Annotated[
+        str,
+        Field(
+            pattern=STUDY_NAME,
+            description="Name of the study: up to 64 letters, digits, `_`, `.` and `-`, the first a letter or a digit.",
+        ),
+    ]
+    world: Annotated[NewWorld | None, Field(description="A world of the package; send this or `problem`.")] = None
+    problem: Annotated[NewProblem | None, Field(description="A problem of your own; send this or `world`.")] = None
+    epsilon: Annotated[
         Annotated[float, Field(strict=True, gt=0, le=1e9)]
-        | Annotated[str, Field(pattern=r"^[0-9.]{1,8}%?$"), AfterValidator(_epsilon)]
-    ) = 0.1
-    delta: Annotated[float, Field(strict=True, gt=0, lt=1)] = 0.1
-    answers: Literal["state", "trajectory"] = "state"
-    length: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None
+        | Annotated[str, Field(pattern=r"^[0-9.]{1,8}%?$"), AfterValidator(_epsilon)],
+        Field(description="Regret that is too much; a text such as `5%` means a share of what is at stake."),
+    ] = 0.1
+    delta: Annotated[float, Field(strict=True, gt=0, lt=1, description="Acceptable chance of that regret.")] = 0.1
+    answers: Annotated[
+        Literal["state", "trajectory"], Field(description="Whether an answer is one action or a run of several steps.")
+    ] = "state"
+    length: Annotated[
+        Annotated[int, Field(strict=True, ge=1, le=1000)] | None,
+        Field(description="Most steps of a run; only with `trajectory`. By default that of the world, else 20."),
+    ] = None
 
 
 class AnswerGiven(Given):
     """The answer to a question: an action, or the steps of a run that was done elsewhere."""
 
     question: QuestionId
-    action: Action | None = None
-    steps: (
+    action: Annotated[
+        Action | None, Field(description="Number or label of what the expert does; send this or `steps`.")
+    ] = None
+    steps: Annotated[
         Annotated[
             list[
                 tuple[
@@ -95,18 +127,28 @@ class AnswerGiven(Given):
             ],
             Field(min_length=1, max_length=5000),
         ]
-        | None
-    ) = None
-    final_state: Annotated[int, Field(strict=True, ge=0, le=2**31)] | None = None
-    ended: Literal["truncated", "terminated"] | None = None
-    comment: Annotated[str, Field(max_length=2000), AfterValidator(_plain)] | None = None
+        | None,
+        Field(description="A run that was done elsewhere: (state, action) of each step."),
+    ] = None
+    final_state: Annotated[
+        Annotated[int, Field(strict=True, ge=0, le=2**31)] | None,
+        Field(description="The state that the last step of the run led to, if there is one."),
+    ] = None
+    ended: Annotated[
+        Literal["truncated", "terminated"] | None,
+        Field(description="Whether the run was cut off, which is the default, or reached its end."),
+    ] = None
+    comment: Annotated[
+        Annotated[str, Field(max_length=2000), AfterValidator(_plain)] | None,
+        Field(description="What the person says about it, as in `POST /comment`."),
+    ] = None
 
 
 class StepGiven(Given):
     """A step of a run; number: how many steps there are before it."""
 
     question: QuestionId
-    number: Annotated[int, Field(strict=True, ge=0, le=100_000)]
+    number: StepNumber
     action: Action
 
 
@@ -114,7 +156,7 @@ class StepUndone(Given):
     """The last step of a run, which is taken back."""
 
     question: QuestionId
-    number: Annotated[int, Field(strict=True, ge=0, le=100_000)]
+    number: StepNumber
 
 
 class QuestionNamed(Given):
@@ -127,19 +169,23 @@ class CommentGiven(Given):
     """What somebody says about a question; an empty text removes it."""
 
     question: QuestionId
-    text: Annotated[str, Field(max_length=2000), AfterValidator(_plain)]
+    text: Annotated[
+        str, Field(max_length=2000, description="The comment; an empty one removes it."), AfterValidator(_plain)
+    ]
 
 
 class AnswerUndone(Given):
     """An answer to take back; by default this person's last one."""
 
-    answer: AnswerId | None = None
+    answer: Annotated[
+        AnswerId | None, Field(description="The answer to take back; by default this person's last one.")
+    ] = None
 
 
 class AnswerCorrected(Given):
     """An answer, and what is right instead."""
 
-    answer: AnswerId
+    answer: Annotated[AnswerId, Field(description="The answer: the `id` of its question, or of attached data.")]
     action: Action
 
 
@@ -147,7 +193,7 @@ class AnswerCorrected(Given):
 
 
 class Fault(BaseModel):
-    """What is wrong, for programs (code, field, hint: the request that helps) and for people (message)."""
+    """What is wrong: `code`, `field` and `hint`, the request that helps, are for programs, `message` is for people."""
 
     code: str
     message: str
@@ -156,13 +202,13 @@ class Fault(BaseModel):
 
 
 class Failure(BaseModel):
-    """Every answer that is not a success."""
+    """Every reply that is not a success."""
 
     error: Fault
 
 
 class StudyListed(BaseModel):
-    """A study in short; counts are None until it is opened."""
+    """A study in short; `num_states` is null until it is opened, `num_answers` if it cannot be counted."""
 
     name: str
     is_open: bool
@@ -178,7 +224,7 @@ class WorldListed(BaseModel):
 
 
 class StudyList(BaseModel):
-    """Studies that can be opened, and what new ones can be made from."""
+    """Studies that can be opened, and what new ones can be made from; `limits`: how large a problem may be."""
 
     studies: list[StudyListed]
     default: str | None
@@ -194,7 +240,7 @@ class StudyMade(BaseModel):
 
 
 class ActionListed(BaseModel):
-    """An action, the step on the grid that it intends (rows, columns), and its keys."""
+    """An action; `move`: the step on the grid that it intends (rows, columns); `keys`: as browsers name them."""
 
     action: int
     label: str
@@ -203,7 +249,11 @@ class ActionListed(BaseModel):
 
 
 class States(BaseModel):
-    """States by number: names, words, where they are drawn, and what they are."""
+    """Lists by the number of the state: names, words, the place where each is drawn, and what it is.
+
+    `terminal`: whether runs end there; `initial`: chance to start there; `queryable`: whether it may be asked about;
+    `kinds`: of cells of a grid; `remembered`: what it stands for besides its place; `pictures`: whether it has one.
+    """
 
     names: list[str]
     words: list[str]
@@ -217,7 +267,7 @@ class States(BaseModel):
 
 
 class GridDrawn(BaseModel):
-    """A grid: row and column of each place, and cells that are walls."""
+    """A grid; `cells`: row and column of each place; `walls`: row and column of each wall."""
 
     rows: int
     columns: int
@@ -236,7 +286,7 @@ class LinkDrawn(BaseModel):
 
 
 class GraphDrawn(BaseModel):
-    """A graph: x (to the right) and y (upwards) of each place, and lines."""
+    """A graph; `places`: x (to the right) and y (upwards) of each; `links`: lines between them."""
 
     places: list[tuple[float, float]]
     names: list[str]
@@ -244,7 +294,11 @@ class GraphDrawn(BaseModel):
 
 
 class ProblemDrawn(BaseModel):
-    """A problem: all that is needed to draw it and to name its parts."""
+    """A problem: all that is needed to draw it and to name its parts.
+
+    `outcomes`: for each state and action, where it leads (null: to the end) and the chance of that, the likeliest
+    first; null for large problems.
+    """
 
     num_states: int
     num_actions: int
@@ -258,7 +312,7 @@ class ProblemDrawn(BaseModel):
 
 
 class StudyShown(BaseModel):
-    """A study, its settings and its problem; explain: what numbers mean that a page shows."""
+    """A study, its settings and its problem; `intro`: for whoever answers; `explain`: what the numbers mean."""
 
     name: str
     file: str
@@ -280,7 +334,7 @@ class StudyShown(BaseModel):
 
 
 class Choice(BaseModel):
-    """What can be done here: keys, and where that most likely leads (None: the end)."""
+    """What can be done at `here`; `leads_to`: where that most likely leads, null: to the end of the run."""
 
     action: int
     label: str
@@ -290,7 +344,7 @@ class Choice(BaseModel):
 
 
 class StepDone(BaseModel):
-    """A step of a run; slipped: it did not lead where it mostly does."""
+    """A step of a run; `intended`: where it mostly leads; `slipped`: it led elsewhere. A null state: the run ended."""
 
     number: int
     state: int
@@ -302,10 +356,13 @@ class StepDone(BaseModel):
 
 
 class Question(BaseModel):
-    """A question as somebody is asked it.
+    """A question as somebody is asked it: `text` asks, `actions` are the choices, `why` says why it was chosen.
 
-    number: as the page counts, the answer that this is or will be, None for one that was taken back or skipped;
-    based_on: answers that it was chosen after, None if nobody knows; num_before: other answers about the same place.
+    `state`: where it begins; `here`: where its run is after `steps`, of which it may have `remaining` more; `number`:
+    as the page counts, the answer that this is or will be, null for one that was taken back or skipped; `score`: what
+    an answer was expected to tell, in `unit`; `based_on`: answers that it was chosen after, null if nobody knows;
+    `num_before`: other answers about the same place; `is_again`: it was answered, skipped or given up before;
+    `previous`: the last answer it had, in words; `comment`: what this person said about it.
     """
 
     id: int
@@ -333,7 +390,7 @@ class Question(BaseModel):
 
 
 class QuestionNow(BaseModel):
-    """The question of a person, or why there is none; undoable: this person's last answer."""
+    """The question of a person, or null and a `message` why; `undoable`: the last answer of this person."""
 
     question: Question | None
     state: Literal["ready", "preparing", "finished"]
@@ -342,7 +399,7 @@ class QuestionNow(BaseModel):
 
 
 class Kept(BaseModel):
-    """An answer that is kept, and the next question; repeated: it was kept before."""
+    """The question whose answer is kept, and what comes next; `repeated`: it was kept before."""
 
     kept: int
     repeated: bool
@@ -351,7 +408,7 @@ class Kept(BaseModel):
 
 
 class StepKept(BaseModel):
-    """A step that is kept; `kept` is the question if that was its last step."""
+    """A step that is kept, and what comes next; `kept`: the question if that was its last step, else null."""
 
     step: StepDone
     kept: int | None
@@ -397,9 +454,10 @@ class ChoiceListed(BaseModel):
 
 
 class HistoryItem(BaseModel):
-    """A question with its answer, or data that were attached; number: of the answer among those that count, from 1.
+    """A question with its answer, or data that were attached.
 
-    annotator: who gave the answer, also one that was taken back; changed: "taken back by ben", "corrected by ben".
+    `number`: of the answer among those that count, from 1; `annotator`: who gave the answer, also one that was taken
+    back; `changed`: "taken back by ben", "corrected by ben"; `choices`: what it can be corrected to.
     """
 
     id: int | str
@@ -425,7 +483,7 @@ class HistoryItem(BaseModel):
 
 
 class History(BaseModel):
-    """What was asked and answered, newest first."""
+    """What was asked and answered, newest first; `total`: how many there are; `more`: whether older ones follow."""
 
     items: list[HistoryItem]
     total: int
@@ -433,7 +491,7 @@ class History(BaseModel):
 
 
 class ScoresShown(BaseModel):
-    """What an answer about each place is worth; None where nobody may be asked."""
+    """What an answer about each state is worth, null where nobody may be asked; `best`: the state worth most."""
 
     values: list[Chance]
     best: int
@@ -443,14 +501,14 @@ class ScoresShown(BaseModel):
 
 
 class ByAction(BaseModel):
-    """Mean and standard deviation for each state and action; None where an action does not exist."""
+    """Mean and standard deviation for each state and action; null where an action does not exist."""
 
     mean: list[list[Chance]]
     sd: list[list[Chance]]
 
 
 class RewardShown(BaseModel):
-    """What the learner believes that each place is worth."""
+    """What the learner believes that each state is worth: mean and standard deviation."""
 
     mean: list[Chance]
     sd: list[Chance]
@@ -459,7 +517,10 @@ class RewardShown(BaseModel):
 
 
 class PolicyShown(BaseModel):
-    """What the apprentice does, and the chance that it is optimal; None where there is no choice."""
+    """What the apprentice does in each state, and the chance that it is optimal; null where there is no choice.
+
+    `rivals`: the action that is most likely optimal among the others, and its chance.
+    """
 
     actions: list[int | None]
     chances: list[Chance]
@@ -496,7 +557,12 @@ class ExpertShown(BaseModel):
 
 
 class Belief(BaseModel):
-    """What is known now; based_on: answers behind it."""
+    """What is known now; what follows from answers is null or empty until `is_ready`.
+
+    `based_on`: how many of the `num_answers` are taken in; `failure_chance`: that following the apprentice loses
+    `epsilon` or more; `sure`: one minus that, which should reach `wanted`; `course`: what was known after each answer;
+    `explain`: what the numbers mean, in words.
+    """
 
     revision: int
     is_ready: bool
@@ -521,7 +587,11 @@ class Belief(BaseModel):
 
 
 class CertificateShown(BaseModel):
-    """What the certificate says; after: answers that it is about, is_current: whether that is all."""
+    """What the certificate says: `headline` and `claim` in words; `is_enough`: no more answers are needed.
+
+    `is_confirmed`: a second look found the same; `after`: how many answers it is about; `is_current`: whether these are
+    all; `p_hat`: estimated chance of losing `epsilon` or more; `upper_bound`: of that chance.
+    """
 
     status: Literal["unknown", "not_yet", "fails", "undecided", "refused", "holds", "doubtful"]
     is_enough: bool
@@ -542,7 +612,7 @@ class CertificateShown(BaseModel):
 
 
 class WorkerShown(BaseModel):
-    """What the process that computes does; behind: answers that it has not taken in yet."""
+    """What the process that computes does; `behind`: answers that it has not taken in yet."""
 
     state: Literal["starting", "thinking", "choosing", "certifying", "idle", "restarting", "failed"]
     words: str
@@ -550,7 +620,7 @@ class WorkerShown(BaseModel):
 
 
 class Person(BaseModel):
-    """Somebody who answers; name None: who did not say."""
+    """Somebody who answers; `name` null: who did not say; `is_here`: whether they listen to `/events`."""
 
     name: str | None
     num_answers: int
@@ -558,7 +628,7 @@ class Person(BaseModel):
 
 
 class Status(BaseModel):
-    """How things stand, in short."""
+    """How things stand, in short; a new `belief_revision` or `certificate_revision` is worth fetching."""
 
     study: str
     num_answers: int

@@ -19,6 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from journeyman.errors import JourneymanError, StudyError, UnknownNameError
+from journeyman.problem_files.tables import SQLITE
 from journeyman.registry import PLUGINS
 from journeyman.study.descriptors import first_bytes, held_connection
 from journeyman.study.sealing import seal_of
@@ -205,6 +206,16 @@ def _has_log(path: Path) -> bool:
     return first_bytes(path, 20)[18:] == b"\x02\x02"
 
 
+def check_begins_as_study(path: Path) -> None:
+    """Refuse a file of another kind: one that begins neither as a study nor as what damage leaves of one."""
+    start, mark = first_bytes(path, 72), APPLICATION_ID.to_bytes(4, "big")
+    if any(start) and not start.startswith(SQLITE) and start[68:] != mark:  # zeros are left by a disk that lost a block
+        raise StudyError(
+            f"{str(path)!r} must be a study, got a file of another kind. Check the path, or make a study: journeyman "
+            "study new NAME.study --problem problem.toml"
+        )
+
+
 def check_log(path: Path) -> None:
     """Refuse a study of version 0.1 that was parted from its log before anything reached the file itself.
 
@@ -363,6 +374,8 @@ def explain_errors(path: Path, *, is_reading: bool = False) -> Iterator[None]:
             ) from error
         raise StudyError(f"the study {str(path)!r} is damaged: {error} {RECOVER.format(path=path)}") from error
     except sqlite3.Error as error:
+        if "not a database" in str(error):
+            check_begins_as_study(path)
         raise StudyError(f"{_explanation(error, str(path))} (SQLite says: {error})") from error
     except (UnicodeDecodeError, *DAMAGE) as error:
         if not (is_reading or isinstance(error, UnicodeDecodeError)):  # that: Python cannot read what SQLite says
@@ -391,9 +404,8 @@ def _explanation(error: sqlite3.Error, path: str) -> str:
         return f"the study {path!r} must become free within {BUSY_SECONDS:.0f} s, but it did not. Do it again."
     if "not a database" in text:
         return (
-            f"{path!r} must be a study, but its first bytes are not those of one: it is another file, or damaged where "
-            "it begins. Nothing can be read from it here: use a backup, or the .recover command of the sqlite3 shell. "
-            "If it is a problem file, make a study of it: journeyman study new NAME.study --problem FILE."
+            f"the study {path!r} is damaged where it begins, and was left as it is. Nothing can be read from it here: "
+            "use a backup, or the .recover command of the sqlite3 shell."
         )
     if "disk I/O" in text:
         return (

@@ -114,8 +114,26 @@ class EventLog:
 class StudyOverview:
     """What is in a study, without any inference.
 
-    identity: what copies of the study share; num_demonstrations: those that count; num_steps: actions in them;
-    num_undone: answers that were taken back.
+    Parameters
+    ----------
+    identity
+        What copies of the study share.
+    created_at, created_by
+        When it was made, and by which version of journeyman.
+    num_events
+        Of all that happened.
+    num_queries, num_done, num_failed, num_abandoned
+        Questions that were asked, and how many of them are answered, failed or were abandoned.
+    num_demonstrations, num_steps
+        Answers that count, and actions in them.
+    num_attached
+        Demonstrations that were never asked for.
+    num_undone
+        Answers that were taken back.
+    pending
+        Questions that wait.
+    settings
+        How the study asks, infers and stops now.
     """
 
     identity: str
@@ -165,7 +183,10 @@ class StudyOverview:
 
 
 class Verdict(NamedTuple):
-    """That the certificate holds: whether a fresh, longer posterior confirmed it, and whether the model is doubtful."""
+    """That the certificate holds.
+
+    is_confirmed: a fresh, longer posterior says so too; is_doubtful: the answers do not fit the model.
+    """
 
     is_confirmed: bool
     is_doubtful: bool

@@ -127,7 +127,17 @@ class MergeItem:
 
 @dataclass(frozen=True)
 class MergeReport:
-    """What a merge did, or would do if it is a dry run: one item for each answer that was looked at."""
+    """What a merge did, or would do if it is a dry run.
+
+    Parameters
+    ----------
+    items
+        One for each answer that was looked at.
+    num_events
+        How many events that adds to the study.
+    is_dry_run
+        Whether nothing was written.
+    """
 
     items: tuple[MergeItem, ...]
     num_events: int

@@ -20,7 +20,7 @@ from journeyman.learner.ledger import Ledger, apply_event
 from journeyman.problem import Problem
 from journeyman.study import store
 from journeyman.study.copying import write_study
-from journeyman.study.database import DAMAGE, check_log, explain_errors
+from journeyman.study.database import DAMAGE, check_begins_as_study, check_log, explain_errors
 from journeyman.study.study import Study
 
 MAX_MISSING = 1000  # rows in a row that cannot be read, before we believe that there are no more
@@ -43,6 +43,7 @@ def recover(path: str | Path, new_path: str | Path, *, problem: Problem | None =
     path, new_path = Path(path), Path(new_path)
     if not os.path.isfile(path):
         raise StudyError(f"the study must exist, got {str(path)!r}. Check the path.")
+    check_begins_as_study(path)
     check_log(path)
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
     losses: list[str] = []

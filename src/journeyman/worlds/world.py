@@ -17,13 +17,14 @@ from journeyman.types import AnyArray, FloatArray
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """A problem, the true parameters, and how they came about; learners get `problem` alone.
+    """A problem, `true_parameters` `[D]` of its reward, and how they came about; learners get `problem` alone.
 
     `is_prior_exact` says whether the truth is a draw from the prior, whatever the rest of the problem is. It is not
     where the dynamics were made with a look at the truth: then no posterior can be calibrated.
     `true_expert_parameters` `[E]` are what the problem leaves unknown about the expert; drawn from their priors, with
     the seed of the world, where they are not given. `truth_origin` says in words how the true parameters came about, as
     in "..., drawn from the prior (standard normal)"; `notes` what else is to be said of the world, by catchword.
+    `max_length` is the usual number of actions of a trajectory.
 
     Examples
     --------
@@ -44,6 +45,9 @@ class World:
     true_expert_parameters: FloatArray | None = None
     truth_origin: str = "drawn from the prior"
     notes: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"World({self.name!r}, seed {self.seed}: {self.problem!r})"
 
     @property
     def expert_parameters(self) -> FloatArray:

@@ -5,7 +5,7 @@ from journeyman.experts import Boltzmann
 from journeyman.mdp import FiniteMDP
 from journeyman.report.drawing.marks import describe_expert, describe_initial
 from journeyman.rewards import Discrete, MultivariateNormal, Normal, Uniform
-from journeyman.wording import counted, listed, percent, signed_number
+from journeyman.wording import about_chance, bound_words, chance_words, counted, listed, percent, signed_number
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,22 @@ def test_signed_number(value, text):
 )
 def test_percent_never_rounds_to_certainty(chance, text):
     assert percent(chance) == text
+
+
+@pytest.mark.parametrize(
+    ("chance", "limit", "estimate", "bound"),
+    [
+        (2.69e-7, 0.1, "below 0.1 %", "0.1 %"),
+        (0.0009, 1.0, "below 0.1 %", "0.1 %"),
+        (0.001, 0.1, "about 0.1 %", "0.1 %"),
+        (0.0406, 0.1, "about 4.06 %", "4.06 %"),
+        (0.0, 0.1, "about 0 %", "0 %"),
+        (0.0002, 0.0005, "about 0.02 %", "0.02 %"),  # the limit has to be told from it
+    ],
+)
+def test_small_chances_are_told_apart_from_small_limits_only(chance, limit, estimate, bound):
+    assert about_chance(chance, limit) == estimate and bound_words(chance, limit) == bound
+    assert chance_words(chance, limit) == estimate.removeprefix("about ")
 
 
 def test_rounding_error_is_not_doubt():

@@ -92,14 +92,15 @@ def certainty_words(file: Path, study: "Study", *, is_known: bool) -> str:
     if not is_known or settings.goal != "policy" or not study.demonstrations:
         return ""
     from journeyman.apprentice.regret import failures_of
+    from journeyman.wording import about_chance, percent
 
     failures = failures_of(study.posterior(), study.apprentice(), settings.epsilon, settings.scope)
     chance = min(1.0, float(study.posterior().mean(failures.is_failing)))
     if chance > settings.delta:
         return ""
     return (
-        f"The chance of failure looks like {chance:.2g}, within the limit of {settings.delta:g}: the certificate may "
-        f"hold by now. See: {more}"
+        f"The chance of failure is {about_chance(chance, settings.delta)}, within the limit of "
+        f"{percent(settings.delta, 3)}: the certificate may hold by now. See: {more}"
     )
 
 

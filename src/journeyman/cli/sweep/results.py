@@ -82,8 +82,8 @@ def table(
     """Show what came out: means over instances, with standard errors, for every method at some steps.
 
     With --to, write all results to one file instead: a tidy table with a row per cell and step, for pandas, R or a
-    spreadsheet. Its columns are explained in docs/sweep.md. Works while the sweep runs, with the cells that are
-    finished.
+    spreadsheet. The page "Sweeps" of the documentation explains its columns. Works while the sweep runs, with the cells
+    that are finished.
 
     Examples: [bold]journeyman sweep table sweep.toml[/]; at other steps: [bold]journeyman sweep table sweep.toml --step
     5 --step 15[/]; all results: [bold]journeyman sweep table sweep.toml --to results.parquet[/] (or .csv).
@@ -169,7 +169,7 @@ def plot(
 
     Curves of entropy, of regret and of the chance of too much regret, with standard errors; how many instances are
     certified by each step; where each method asked; and differences between methods on the same instances, with
-    confidence intervals. docs/sweep.md says how to read them.
+    confidence intervals. The page "Sweeps" of the documentation says how to read them.
 
     Examples: [bold]journeyman sweep plot sweep.toml[/] writes to runs/sweep/figures. [bold]journeyman sweep plot
     sweep.toml --to figures --format pdf --format png[/] writes both kinds elsewhere. [bold]journeyman sweep plot

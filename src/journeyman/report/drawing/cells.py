@@ -1,5 +1,6 @@
 """How numbers per state become matplotlib objects: cells on a grid, bars without any order, marks and their legend."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 MAX_NUMBERED_CELLS, MAX_MARKED_CELLS, MAX_BARS = 16, 50, 400  # in a row or column; bars in all
 MAX_SIDE = 6.0  # inches of a graph beside another; wider ones go below each other
+SMALL_SIDE, SMALL_PAIR_SIDE = 3.2, 2.6  # inches of a panel in a small picture, alone and beside another
+SMALL_WIDTH, SMALL_HEIGHT = 6.2, 1.6  # of one that is wide
+LEAST_FONT = 6.8  # points of text in a small picture: 9 pixels
+LETTER = 0.58  # width of a letter, in font sizes
 WALL, UNKNOWN = (0.35, 0.35, 0.35, 1.0), (0.85, 0.85, 0.85, 1.0)
 NEVER = (0.97, 0.97, 0.94, 1.0)  # a place that is never met with what a panel remembers
 TERMINAL: dict[str, Any] = {"fill": False, "hatch": "////", "linewidth": 1.2, "zorder": 2, "alpha": 0.6}
@@ -57,14 +62,18 @@ def lay_out(figure: "Figure") -> None:
         figure.set_layout_engine(None)
 
 
-def make_panels(mdp: FiniteMDP, num_panels: int = 1) -> "tuple[Figure, list[Axes]]":
-    """Return a figure of a size that suits grid, graph or number of bars, with axes beside or below each other."""
+def make_panels(mdp: FiniteMDP, num_panels: int = 1, *, is_small: bool = False) -> "tuple[Figure, list[Axes]]":
+    """Return a figure of a size that suits grid, graph or number of bars, with axes beside or below each other.
+
+    One that `is_small` has the size at which a notebook shows it, so that text keeps its size.
+    """
     if drawing_kind(mdp) == "bars":
         width = min(max(7.0, 0.09 * mdp.num_states * (mdp.num_actions + 1)), 14.0)
         figure = new_figure(width, 1.0 + 3.2 * num_panels)
         return figure, list(figure.subplots(num_panels, 1, squeeze=False)[:, 0])
-    width, height = _panel_size(mdp)
-    num_rows, num_columns = (num_panels, 1) if is_stacked(mdp) else (1, num_panels)
+    width, height = _small_panel_size(mdp, num_panels) if is_small else _panel_size(mdp)
+    is_below = width > SMALL_PAIR_SIDE if is_small else is_stacked(mdp)
+    num_rows, num_columns = (num_panels, 1) if is_below else (1, num_panels)
     layout = "compressed" if mdp.grid is None else "constrained"
     figure = new_figure(num_columns * (width + 1.4), num_rows * (height + 0.5) + 0.9, layout)
     return figure, list(figure.subplots(num_rows, num_columns, squeeze=False).flat)
@@ -77,15 +86,31 @@ def is_stacked(mdp: FiniteMDP) -> bool:
 
 def _panel_size(mdp: FiniteMDP) -> tuple[float, float]:
     """Return width and height of a grid or graph, in inches."""
-    if mdp.grid is not None:
-        columns, rows = float(mdp.grid.num_columns), float(mdp.grid.num_rows)
-        cell = min(8.0 / max(columns, rows), 0.85)
-    else:
-        columns, rows = layout_of(mdp).extent
-        cell = min(8.5 / columns, 17.0 / rows, 1.0)
+    columns, rows = _extent(mdp)
+    cell = min(8.5 / columns, 17.0 / rows, 1.0) if mdp.grid is None else min(8.0 / max(columns, rows), 0.85)
     if mdp.memory is not None and len(mdp.memory.panels.labels) > 1:
         cell = min(max(14.0 / columns, 0.2), 17.0 / rows, 0.85)  # panels need more room than one picture
     return max(cell * columns, 3.5), max(cell * rows, 2.0)
+
+
+def _small_panel_size(mdp: FiniteMDP, num_panels: int) -> tuple[float, float]:
+    """Return width and height of a grid or graph in a small picture, in inches."""
+    columns, rows = _extent(mdp)
+    side = SMALL_SIDE if num_panels == 1 else SMALL_PAIR_SIDE
+    width, height = (SMALL_WIDTH, SMALL_HEIGHT) if columns > 1.6 * rows else (side, side)
+    cell = min(width / columns, height / rows, 1.0)
+    return max(cell * columns, side), max(cell * rows, 1.0)
+
+
+def _extent(mdp: FiniteMDP) -> tuple[float, float]:
+    """Return how many cells or nodes a grid or graph has room for beside and below each other."""
+    return layout_of(mdp).extent if mdp.grid is None else (float(mdp.grid.num_columns), float(mdp.grid.num_rows))
+
+
+def points_per_cell(ax: "Axes", columns: float, rows: float) -> float:
+    """Return how many points cells or nodes lie apart on these axes, about: the figure is not laid out yet."""
+    box, scale = ax.get_window_extent(), 72.0 / ax.figure.dpi
+    return float(scale * min(0.9 * box.width / columns, 0.95 * box.height / rows))
 
 
 def colour_scale(values: FloatArray, is_diverging: bool, limit: float | None) -> Any:
@@ -108,8 +133,12 @@ def draw_cells(
     *,
     is_signed: bool,
     optimal: BoolArray | None,
+    least_font: float | None = None,
 ) -> None:
-    """Draw one coloured cell per state, with number, kind, marks and arrows as far as there is room."""
+    """Draw one coloured cell per state, with number, kind, marks and arrows as far as there is room.
+
+    With a `least_font`, in points, text that would have to be smaller is left out.
+    """
     is_known = np.isfinite(values)
     colours = np.where(is_known[:, None], scale.to_rgba(np.where(is_known, values, 0.0)), UNKNOWN)
     picture = _ground(mdp, grid)
@@ -117,7 +146,8 @@ def draw_cells(
     ax.imshow(picture, interpolation="nearest")
     for title, row, column in _titles(mdp):
         ax.text(column - 0.5, row - 0.6, plain(title), ha="left", va="bottom", fontsize=10, fontweight="bold")
-    _label_axes(ax, mdp, grid)
+    room = points_per_cell(ax, grid.num_columns, grid.num_rows)
+    _label_axes(ax, mdp, grid, None if least_font is None else room)
     if not has_marks(mdp):
         return
     longest = max(grid.num_rows, grid.num_columns)
@@ -126,10 +156,16 @@ def draw_cells(
     _mark_cells(ax, mdp, grid, inks, size)
     if optimal is not None and grid.moves is not None:
         _draw_arrows(ax, mdp, grid, optimal, inks, size)
-    if longest <= MAX_NUMBERED_CELLS:
-        texts = [signed_number(float(value)) for value in values]
-        texts = texts if is_signed else [text.lstrip("+") for text in texts]
-        _write_cells(ax, mdp, grid, texts, colours, inks, font_size=7.5 * min(1.0, 10 / longest))
+    texts = [signed_number(float(value)) for value in values]
+    texts = texts if is_signed else [text.lstrip("+") for text in texts]
+    kinds = named_kinds(mdp) or [""] * mdp.num_states
+    font_size = 7.5 * min(1.0, 10 / longest)
+    if least_font is not None:
+        font_size = min(7.5, 0.95 * room / (LETTER * max(map(len, texts))))
+        has_kinds = max(LETTER * max(map(len, kinds)), 2.4) * font_size <= room
+        kinds = kinds if has_kinds else [""] * mdp.num_states
+    if longest <= MAX_NUMBERED_CELLS if least_font is None else font_size >= least_font:
+        _write_cells(ax, mdp, grid, texts, kinds, colours, inks, font_size)
 
 
 def _ground(mdp: FiniteMDP, grid: Grid) -> FloatArray:
@@ -162,17 +198,23 @@ def _has_gaps(mdp: FiniteMDP) -> bool:
     return len(panels.labels) * panels.world.num_states > mdp.num_states
 
 
-def _label_axes(ax: "Axes", mdp: FiniteMDP, grid: Grid) -> None:
-    """Put numbers at rows and columns that add up to the number of the state, and thin lines between cells."""
+def _label_axes(ax: "Axes", mdp: FiniteMDP, grid: Grid, room: float | None) -> None:
+    """Put numbers at rows and columns that add up to the number of the state, and thin lines between cells.
+
+    In a small picture, cells have `room`, in points.
+    """
     ax.set_xticks([])
     ax.set_yticks([])
     ax.tick_params(length=0)
     if has_row_numbering(mdp):
         every = 1 + max(grid.num_rows, grid.num_columns) // 20
+        if room is not None:
+            every = max(every, int(np.ceil(16.0 / room)))
+            ax.tick_params(labelsize=8)
         columns, rows = np.arange(0, grid.num_columns, every), np.arange(0, grid.num_rows, every)
         ax.set_xticks(columns, [str(column) for column in columns])
         ax.set_yticks(rows, [str(row * grid.num_columns) for row in rows])
-        ax.set_xlabel("state = number at the left + number below")
+        ax.set_xlabel("state = number at the left + number below", fontsize=None if room is None else 8)
     if mdp.memory is not None:
         for spine in ax.spines.values():
             spine.set_visible(False)
@@ -231,10 +273,16 @@ def _draw_arrows(ax: "Axes", mdp: FiniteMDP, grid: Grid, optimal: BoolArray, ink
 
 
 def _write_cells(
-    ax: "Axes", mdp: FiniteMDP, grid: Grid, texts: list[str], colours: FloatArray, inks: AnyArray, font_size: float
+    ax: "Axes",
+    mdp: FiniteMDP,
+    grid: Grid,
+    texts: list[str],
+    kinds: Sequence[str],
+    colours: FloatArray,
+    inks: AnyArray,
+    font_size: float,
 ) -> None:
     """Write number and kind into every cell; in terminal cells on plain ground, for the hatching would hide them."""
-    kinds = named_kinds(mdp) or [""] * mdp.num_states
     for state, (row, column) in enumerate(grid.places.tolist()):
         style: dict[str, Any] = {"color": inks[state], "ha": "center", "fontsize": font_size, "zorder": 5}
         if mdp.terminal[state]:
@@ -313,7 +361,13 @@ def add_legend(
         else:
             handles.append(line([], [], linestyle="none", label=f"initial: {plain(describe_initial(mdp))}"))
     if handles:
-        figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+        half = -(-len(handles) // 2)  # of them in the first of two columns
+        letters = [
+            max((len(str(item.get_label())) for item in part), default=0) for part in (handles[:half], handles[half:])
+        ]
+        has_room = 8.0 * (0.52 * sum(letters) + 8.0) <= 72.0 * figure.get_figwidth()
+        ncols = 2 if has_room else 1
+        figure.legend(handles=handles, loc="outside lower center", ncols=ncols, fontsize=8, frameon=False)
 
 
 def _staying(mdp: FiniteMDP) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from journeyman.extras import require
 from journeyman.mdp import FiniteMDP
 from journeyman.mdp.layouts import Layout, layout_of, likely_moves
-from journeyman.report.drawing.cells import INITIAL, TERMINAL, UNKNOWN, plain
+from journeyman.report.drawing.cells import INITIAL, LETTER, TERMINAL, UNKNOWN, plain, points_per_cell
 from journeyman.report.drawing.marks import has_initial_marks
 from journeyman.types import AnyArray, BoolArray, FloatArray
 from journeyman.wording import signed_number
@@ -17,18 +17,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RADIUS = 0.36  # of a node, where neighbours are 1 apart
-LETTER = 0.58  # width of a letter, in font sizes
 SMALLEST_FONT, LARGEST_FONT = 4.6, 9.0
 MAX_ARROW = 1.1  # length
 MAX_CHEVRONS = 200  # one-way links that get a sign of their direction
+ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 LINK, ARROW_COLOUR = "0.62", "#16324f"
 
 
 def points_per_unit(ax: "Axes", layout: Layout) -> float:
     """Return how many points neighbours lie apart on these axes, about: the figure is not laid out yet."""
-    box = ax.get_window_extent()
-    (width, height), scale = layout.extent, 72.0 / ax.figure.dpi
-    return float(scale * min(0.9 * box.width / width, 0.95 * box.height / height))
+    return points_per_cell(ax, *layout.extent)
 
 
 def draw_nodes(
@@ -41,6 +39,7 @@ def draw_nodes(
     optimal: BoolArray | None,
     certainty: FloatArray | None = None,
     has_names: bool = True,
+    least_font: float = SMALLEST_FONT,
 ) -> None:
     """Draw one coloured node per state, with name, number, marks and arrows as far as there is room.
 
@@ -50,6 +49,8 @@ def draw_nodes(
         `[S]` in 0..1: the surer, the stronger a state's arrows are; default: all are sure.
     has_names
         Whether names of states are written too.
+    least_font
+        In points: names are cut, and text is left out, rather than smaller.
     """
     layout = layout_of(mdp)
     is_known = np.isfinite(values)
@@ -65,8 +66,12 @@ def draw_nodes(
     texts = [signed_number(float(value)) for value in values]
     texts = texts if is_signed else [text.lstrip("+") for text in texts]
     names = layout.names if has_names else ("",) * mdp.num_states
-    _write_nodes(ax, mdp, layout, names, texts, colours, inks, unit)
-    if has_names and not _has_numbers(texts, unit):
+    has_numbers = _has_numbers(texts, unit, least_font)
+    if has_numbers and least_font > SMALLEST_FONT:  # a small picture, in which names go before numbers
+        fitted = [_fitted(*both, 2.0 * RADIUS * unit, least_font)[0] for both in zip(names, texts, strict=False)]
+        has_numbers = not any(ELLIPSIS in text for text in fitted)
+    _write_nodes(ax, mdp, layout, names, texts if has_numbers else None, colours, inks, unit, least_font)
+    if has_names and not has_numbers:
         _write_extremes(ax, mdp, layout, texts, values)
 
 
@@ -159,16 +164,19 @@ def _write_nodes(
     mdp: FiniteMDP,
     layout: Layout,
     names: tuple[str, ...],
-    texts: list[str],
+    texts: list[str] | None,
     colours: FloatArray,
     inks: AnyArray,
     unit: float,
+    least_font: float,
 ) -> None:
     """Write name and number into nodes; for want of room the name alone, or nothing; and what each copy stands for."""
-    room, has_numbers = 2.0 * RADIUS * unit, _has_numbers(texts, unit)
-    if has_numbers or 0.5 * room >= SMALLEST_FONT:
+    room = 2.0 * RADIUS * unit
+    if texts is not None or 0.5 * room >= SMALLEST_FONT:
         for state, (x, y) in enumerate(layout.places[: mdp.num_states].tolist()):
-            shown, font = _fitted(names[state], texts[state] if has_numbers else "", room)
+            shown, font = _fitted(names[state], "" if texts is None else texts[state], room, least_font)
+            if font < 0.95 * least_font:
+                continue
             style: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 5, "linespacing": 1.05}
             if mdp.terminal[state]:
                 style["bbox"] = {"facecolor": colours[state], "edgecolor": "none", "pad": 0.5}
@@ -177,15 +185,15 @@ def _write_nodes(
         ax.text(x, y, plain(title), ha="left", va="bottom", fontsize=10, fontweight="bold")
 
 
-def _has_numbers(texts: list[str], unit: float) -> bool:
+def _has_numbers(texts: list[str], unit: float, least_font: float) -> bool:
     """Whether nodes have room for these texts below a name."""
     room = 2.0 * RADIUS * unit  # points
-    return min(0.86 * room / (LETTER * max(map(len, texts))), 0.36 * room) >= SMALLEST_FONT
+    return min(0.86 * room / (LETTER * max(map(len, texts))), 0.36 * room) >= least_font
 
 
-def _fitted(name: str, number: str, room: float) -> tuple[str, float]:
+def _fitted(name: str, number: str, room: float, least_font: float) -> tuple[str, float]:
     """Return the text of a node and its font size: the name in one line or two (or cut) and the number."""
-    letters = 0.88 * room / (LETTER * SMALLEST_FONT)
+    letters = 0.88 * room / (LETTER * least_font)
     splits = [[name], *([name[:i], name[i + 1 :]] for i, letter in enumerate(name) if letter == " ")]
     found = []
     for lines in splits:
@@ -199,7 +207,7 @@ def _fitted(name: str, number: str, room: float) -> tuple[str, float]:
 def _shortened(name: str, num_letters: float) -> str:
     """Return a name that has at most so many letters."""
     room = max(int(num_letters), 2)
-    return name if len(name) <= room else f"{name[: room - 1]}\N{HORIZONTAL ELLIPSIS}"
+    return name if len(name) <= room else f"{name[: room - 1]}{ELLIPSIS}"
 
 
 def _write_extremes(ax: "Axes", mdp: FiniteMDP, layout: Layout, texts: list[str], values: FloatArray) -> None:

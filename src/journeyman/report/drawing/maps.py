@@ -5,7 +5,7 @@ Only the object interface of matplotlib is used, so that no picture depends on w
 
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -15,6 +15,7 @@ from journeyman.mdp import FiniteMDP
 from journeyman.mdp.layouts import drawing_kind
 from journeyman.problem import Problem
 from journeyman.report.drawing.cells import (
+    LEAST_FONT,
     add_legend,
     colour_scale,
     draw_bars,
@@ -47,6 +48,7 @@ def state_map(
     limit: float | None = None,
     optimal: BoolArray | None = None,
     certainty: FloatArray | None = None,
+    least_font: float | None = None,
 ) -> None:
     """Draw a number per state: as colours on the grid of the MDP, or of a graph; as bars if neither can be read.
 
@@ -69,6 +71,8 @@ def state_map(
         `[S, A]` actions to draw as arrows, or as stars on bars per action; optional.
     certainty
         `[S]` in 0..1, how sure the actions are: on a graph, the surer, the stronger their arrows; optional.
+    least_font
+        Points below which numbers and names are left out; default: they are as small as they have to be to fit.
     """
     kind = drawing_kind(mdp)
     if kind == "bars":
@@ -77,11 +81,17 @@ def state_map(
         return
     numbers = per_state(mdp, values)
     scale = colour_scale(numbers, is_diverging, limit)
+    shared: dict[str, Any] = {"is_signed": is_diverging, "optimal": optimal}
+    if least_font is not None:
+        shared["least_font"] = least_font
     if mdp.grid is not None:
-        draw_cells(ax, mdp, mdp.grid, numbers, scale, is_signed=is_diverging, optimal=optimal)
+        draw_cells(ax, mdp, mdp.grid, numbers, scale, **shared)
     else:
-        draw_nodes(ax, mdp, numbers, scale, is_signed=is_diverging, optimal=optimal, certainty=certainty)
-    ax.figure.colorbar(scale, cax=ax.inset_axes((1.03, 0.0, 0.04, 1.0)), label=plain(label))
+        draw_nodes(ax, mdp, numbers, scale, certainty=certainty, **shared)
+    bar = ax.figure.colorbar(scale, cax=ax.inset_axes((1.03, 0.0, 0.04, 1.0)), label=plain(label))
+    if least_font is not None:
+        bar.ax.tick_params(labelsize=8)
+        bar.ax.yaxis.label.set_fontsize(8)
 
 
 def world_figure(summary: WorldSummary) -> "Figure":
@@ -100,7 +110,12 @@ def world_figure(summary: WorldSummary) -> "Figure":
 
 
 def posterior_map(
-    problem: Problem, mean_reward: ArrayLike, reward_std: ArrayLike, title: str = "Posterior over the reward"
+    problem: Problem,
+    mean_reward: ArrayLike,
+    reward_std: ArrayLike,
+    title: str = "Posterior over the reward",
+    *,
+    is_small: bool = False,
 ) -> "Figure":
     """Return a picture of what is known about the reward: posterior mean and posterior standard deviation.
 
@@ -108,6 +123,8 @@ def posterior_map(
     ----------
     mean_reward, reward_std
         `[S]` or `[S, A]`, both the same.
+    is_small
+        Whether it has the size of a picture in a notebook, without text that would be too small to read.
     """
     mdp = problem.mdp
     mean, std = checked_values(mdp, mean_reward), checked_values(mdp, reward_std)
@@ -115,11 +132,12 @@ def posterior_map(
         raise InputError(f"mean_reward and reward_std must have the same shape, got {mean.shape} and {std.shape}.")
     if (std < 0).any():
         raise InputError(f"reward_std must be at least 0, got {std.min()}. Swap the arguments if they are in disorder.")
-    figure, (first, second) = make_panels(mdp, 2)
-    state_map(first, mdp, mean, label="reward")
-    state_map(second, mdp, std, label="reward", is_diverging=False)
-    first.set_title("posterior mean")
-    second.set_title("posterior standard deviation")
+    figure, (first, second) = make_panels(mdp, 2, is_small=is_small)
+    least_font, size = (LEAST_FONT, 10.0) if is_small else (None, None)
+    state_map(first, mdp, mean, label="reward", least_font=least_font)
+    state_map(second, mdp, std, label="reward", is_diverging=False, least_font=least_font)
+    first.set_title("posterior mean", fontsize=size)
+    second.set_title("posterior standard deviation", fontsize=size)
     figure.suptitle(plain(title))
     add_legend(figure, mdp, None)
     return figure

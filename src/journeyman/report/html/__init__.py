@@ -1,5 +1,6 @@
 """HTML that cannot be broken by what users wrote: every text is escaped, only elements made here are markup."""
 
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STYLE = "\n" + (files("journeyman.report.html") / "style.css").read_text("utf-8")
+PERCENT, WITHOUT_BREAK = re.compile(r"(?<=\d) %"), "\N{NO-BREAK SPACE}%"
 VOID = ("img", "meta", "br")
 MAX_ROWS = 20
 MAX_SVG_BYTES = 300_000
@@ -30,8 +32,8 @@ class Markup(str):
 
 
 def text(value: object) -> Markup:
-    """Return a value as HTML: markup stays what it is, all else is escaped."""
-    return value if isinstance(value, Markup) else Markup(escape(str(value), quote=True))
+    """Return a value as HTML: markup stays what it is, all else is escaped; numbers keep their "%" beside them."""
+    return value if isinstance(value, Markup) else Markup(PERCENT.sub(WITHOUT_BREAK, escape(str(value), quote=True)))
 
 
 def join(*children: object) -> Markup:

@@ -137,7 +137,7 @@ def _outcome(comparison: Comparison, name: str) -> str:
         if summary.is_finished
         else f"{name} has no certificate after {answers}"
     )
-    text += f", and its policy truly loses {summary.true_regrets[-1]:.2g} of the return"
+    text += f", and its policy truly loses {summary.true_regrets[-1]:.2g} in return"
     idle = comparison.idle_queries[name]
     if count and idle:
         states, times = np.unique([item.query.state for item in summary.asked], return_counts=True)

@@ -7,13 +7,13 @@ from typing import Any
 from journeyman.apprentice import Certificate
 from journeyman.apprentice.certificate_text import caution_sentences, claim_sentence, headline, number_sentences
 from journeyman.apprentice.epsilon import epsilon_words, regret_words
-from journeyman.criticism.check import ALARM, number_words
+from journeyman.criticism.check import ALARM, RIVALS_TITLE, number_words
 from journeyman.report.drawing.marks import describe_initial
 from journeyman.report.html import Markup, bullets, definitions, details, element, join, paragraph, picture, section
 from journeyman.report.learning import figures
 from journeyman.report.learning.sentences import verdict_sentences
 from journeyman.report.learning.summary import LearningSummary
-from journeyman.wording import nats, percent, plain_number
+from journeyman.wording import bound_words, chance_words, nats, percent, plain_number
 
 WORDS = {
     "seconds": "seconds for the last posterior",
@@ -59,8 +59,9 @@ def tiles(summary: LearningSummary) -> Markup:
     facts = [
         (str(summary.num_demonstrations), f"demonstrations, {summary.num_decisions:,} actions in all"),
         (
-            percent(certificate.p_hat, 3),
-            f"chance of {event}, at most {percent(certificate.upper_bound, 3)} (limit {percent(certificate.delta, 3)})",
+            chance_words(certificate.p_hat, certificate.delta),
+            f"chance of {event}, at most {bound_words(certificate.upper_bound, certificate.delta)} "
+            f"(limit {percent(certificate.delta, 3)})",
         ),
         (regret_words(certificate.mean_regret, certificate.epsilon), f"expected regret from {where}"),
         (
@@ -117,8 +118,7 @@ def model_section(summary: LearningSummary) -> Markup:
                 caption=EVIDENCE_CAPTION,
             )
         )
-        parts += [element("h3", "Experts who would predict the answers, and how many times as well")]
-        parts.append(bullets([f"one {rival.words}: {number_words(rival.log_gain)}" for rival in found.rivals[:6]]))
+        parts += [element("h3", RIVALS_TITLE), bullets(found.rival_lines())]
         parts += [element("h3", "What deviates most from what the posterior predicts")]
         parts.append(bullets([str(item) for item in found.deviations]))
     return section("model", "Is the model right?", *parts)

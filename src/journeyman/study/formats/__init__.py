@@ -31,9 +31,24 @@ from journeyman.study.formats.trajectories import (
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its endings, how to write (demonstrations, place, problem) and how to read what was recorded.
+    """A format of demonstrations.
 
-    is_table: whether its columns have names; needs_last: whether T + 1 states are needed.
+    Parameters
+    ----------
+    summary
+        What it is, in a few words.
+    endings
+        Of the names of its files.
+    write_fn
+        write_fn(demonstrations, place, problem) writes.
+    read_fn
+        Reads what was recorded.
+    is_table
+        Whether its columns have names.
+    needs_last
+        Whether T + 1 states are needed.
+    is_file
+        Whether its place is a file; else an id.
     """
 
     summary: str

@@ -30,7 +30,11 @@ NUM_SHOWN = 5  # first rows
 
 @dataclass(frozen=True)
 class ImpossibleStep:
-    """A step that the problem's dynamics cannot make: where it stands, whose it is, and what is wrong, by label."""
+    """A step that the problem's dynamics cannot make.
+
+    place, line: where it stands in the file; subject: whose it is; state, action, next_state: the step, by label, None
+    where something is not known; reason: what is wrong.
+    """
 
     place: str
     line: int
@@ -155,7 +159,7 @@ class ImportReport:
 
 
 class Examined(NamedTuple):
-    """Demonstrations, split where something is missing or impossible, and what was found on the way."""
+    """The demonstrations, split where something is missing or impossible, and a report of what was found on the way."""
 
     demonstrations: tuple[Demonstration, ...]
     report: ImportReport

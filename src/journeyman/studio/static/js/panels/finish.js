@@ -117,7 +117,7 @@ export function finishPanel(store, api, goOnFn) {
     explain(claim, store.get("study").explain.goal);
     explainAgain(
       bound,
-      `Chance of too much regret: ${percent(estimate)}, at most ${apart(upper, delta)} (wanted: ${percent(delta)})`,
+      `Chance of too much regret: ${percent(estimate)}, at most ${apart(upper, delta)} (wanted: at most ${percent(delta)})`,
       "The estimate from all samples of the reward that agree with the answers, and an upper bound that allows for " +
         "their number. The certificate holds because the bound, not only the estimate, is small enough.",
     );
