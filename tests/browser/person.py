@@ -1,5 +1,7 @@
 """Somebody in front of the page: opens it, reads the question, presses keys, and waits for what happens."""
 
+from collections.abc import Callable
+
 from playwright.sync_api import Locator, Page, expect
 
 # Milliseconds for whatever must happen: nothing here is timed, and machines that are busy may take long.
@@ -56,6 +58,14 @@ class Person:
                             return phase === "asking" && question !== String(after); }""",
             arg=after,
         )
+
+    def wait_until(self, condition_fn: Callable[[], object]) -> None:
+        """Wait until something is true that the page's requests make true."""
+        for _ in range(PATIENCE // 50):
+            if condition_fn():
+                return
+            self.page.wait_for_timeout(50)
+        raise TimeoutError(f"waited {PATIENCE / 1000:.0f} s")
 
     def answer(self, key: str) -> None:
         """Press a key, and wait for the next question."""

@@ -42,6 +42,7 @@ def test_axe_finds_nothing_serious_while_the_page_waits(studio, person, axe, sch
     ada.page.keyboard.press("ArrowUp")
     expect(ada.page.locator(".history .draft")).to_contain_text("saving")
     assert violations(ada.page, axe, f"saving, {scheme}") == []
+    ada.wait_until(lambda: answers)
     answers[0].continue_()
     ada.wait_for_question(after=before)
 

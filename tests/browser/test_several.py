@@ -158,10 +158,7 @@ def test_a_question_that_arrives_late_is_not_shown_once_it_is_answered(studio, p
     page.route("**/answer?*", lambda route: answers.append(route))
     page.route("**/question?*", lambda route: questions.append((route, route.fetch())), times=1)
     page.reload()  # it asks for the question, and sends what was kept: here in this order
-    for _ in range(1000):
-        if answers and questions:
-            break
-        page.wait_for_timeout(50)
+    flo.wait_until(lambda: answers and questions)
     (late, response), *_ = questions
     assert response.json()["question"]["id"] == answered
     with page.expect_response("**/answer?*"):
