@@ -149,7 +149,7 @@ class _Bar:
         level = len(self.descriptions)
         self.descriptions.append(description)
         if not self.has_said:
-            self.clock = _Clock()
+            self.clock, self.done = _Clock(), 0.0
 
         def report(done: float, description: str | None = None) -> None:
             if description is not None and len(self.descriptions) > level:

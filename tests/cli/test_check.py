@@ -125,6 +125,16 @@ def test_where_help_is_found_is_right_without_the_sources(run, tmp_path, options
     assert f"[{title}](problem-file.md)" in (ROOT / "docs" / "guides.md").read_text("utf-8")
 
 
+@pytest.mark.parametrize("text", ["S x G \nx   x \nx   x \n", "S x G\nx   x \nx   x  \n"])
+def test_spaces_at_the_ends_of_lines_mean_nothing(run, tmp_path, text):
+    files = {}
+    for name, drawn in (("a", text), ("b", "\n".join(line.rstrip() for line in text.splitlines()))):
+        (tmp_path / f"{name}.txt").write_text(drawn, encoding="utf-8")
+        assert run("init", name, "--from-map", f"{name}.txt")[0] == 0
+        files[name] = (tmp_path / name / "problem.toml").read_text("utf-8").replace(f"{name}.txt", "")
+    assert files["a"] == files["b"]
+
+
 def test_spaces_are_walls_where_floor_is_drawn_otherwise(run, tmp_path):
     (tmp_path / "maze.txt").write_text("S.. .\n. . .\n. ...\n", "utf-8")
     assert run("init", "--from-map", "maze.txt")[0] == 0

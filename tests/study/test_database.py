@@ -153,6 +153,16 @@ def test_a_study_that_is_damaged_where_it_begins(path, start, stop):
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("length", [72, 100, 4096])
+def test_a_study_whose_beginning_was_overwritten_is_not_forgotten(path, length):
+    content = bytearray(path.read_bytes())
+    content[:length] = b"x" * length
+    path.write_bytes(content)
+    with pytest.raises(StudyError, match=r"If it was a study once, .* use a backup"):
+        Study.open(path)
+    assert path.read_bytes() == content
+
+
 def test_another_sqlite_file(tmp_path):
     path = tmp_path / "other.db"
     change(path, "CREATE TABLE things (id INTEGER)")

@@ -62,10 +62,11 @@ def studio(
     address and &annotator=NAME. Stop with Ctrl-C at any time: the same command resumes where you were, and open pages
     reconnect.
 
-    With --world or --problem a study is made in the current folder, or continued if it is there; with nothing given,
-    the page lets you make one. Only this machine can open the page, by an address that holds a secret token. --host
-    with another address also needs --allow-remote: then anybody who can reach this machine and has the address can read
-    and answer, and what is sent is not encrypted. --known-as adds names by which they may reach it.
+    With --world or --problem a study is made in the current folder, or continued if it is there and has the same
+    problem; with nothing given, the page lets you make one. Only this machine can open the page, by an address that
+    holds a secret token. --host with another address also needs --allow-remote: then anybody who can reach this
+    machine and has the address can read and answer, and what is sent is not encrypted. --known-as adds names by which
+    they may reach it.
 
     Examples: [bold]journeyman studio --world jail[/]; [bold]journeyman studio --problem maze/problem.toml --annotator
     ada[/]; [bold]journeyman studio my.study --port 9000 --no-browser[/]; runs instead of single actions:

@@ -124,6 +124,7 @@ def _cleaned_map(source: Path) -> tuple[tuple[str, ...], dict[str, str]]:
                 raise InputError(
                     f"a map must be drawn with marks that can be seen, got {mark!r} at {place}. Remove or replace it."
                 )
+    lines = [line.rstrip(" ") for line in lines]
     marks = dict.fromkeys("".join(lines))
     usual = Legend("#", ".", "S", "G", {"G": "goal"})
     terrains = _named_terrains(mark for mark in marks if mark not in usual.known and not mark.isspace())

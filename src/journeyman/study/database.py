@@ -212,7 +212,8 @@ def check_begins_as_study(path: Path) -> None:
     if any(start) and not start.startswith(SQLITE) and start[68:] != mark:  # zeros are left by a disk that lost a block
         raise StudyError(
             f"{str(path)!r} must be a study, got a file of another kind. Check the path, or make a study: journeyman "
-            "study new NAME.study --problem problem.toml"
+            "study new NAME.study --problem problem.toml. If it was a study once, its beginning is damaged: use a "
+            "backup, or the .recover command of the sqlite3 shell."
         )
 
 
