@@ -47,6 +47,15 @@ def below(lines: Sequence[str], most: int) -> str:
     return "\n".join(f"  {line}" for line in [*lines[:most], *rest])
 
 
+JSON_KINDS = {  # what the types of JSON are called: one, and several
+    "string": ("text", "texts"),
+    "integer": ("whole number", "whole numbers"),
+    "number": ("number", "numbers"),
+    "boolean": ("true or false", "(true or false)"),
+    "object": ("record", "records"),
+    "array": ("list", "lists"),
+    "null": ("null", "null"),
+}
 LEAST_CHANCE = 0.001  # smaller ones are not told apart, unless a limit is smaller too
 
 

@@ -5,7 +5,6 @@ The Python blocks of a page are one program. It runs in an empty folder that hol
 "..." in it stands for any lines that are left out. A comment on the line before a block says more about it:
 
     <!-- fragment: why it cannot run here -->      it is only compiled
-    <!-- slow: what takes long -->                 it runs with the slow tests only
 """
 
 import contextlib
@@ -30,7 +29,7 @@ REGISTRIES = {
     "METRICS": METRICS, "ORIGINS": ORIGINS, "PRIORS": PRIORS, "WORLDS": WORLDS,
 }  # fmt: skip
 FENCE = re.compile(
-    r"(?:^<!-- (?P<mark>fragment|slow): (?P<why>[^\n]+) -->\n+)?"
+    r"(?:^<!-- (?P<mark>fragment): (?P<why>[^\n]+) -->\n+)?"
     r"^(?P<indent> *)```(?P<language>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
@@ -89,11 +88,10 @@ def write_files(page, folder):
             (folder / block.file).write_text(block.text, "utf-8")
 
 
-def run_page(page, folder, *, is_slow=False, forgets=True):
+def run_page(page, folder, *, forgets=True):
     """Run the Python of a page, compare what it prints with what the page shows, and return its names and output.
 
-    Blocks that are marked slow are left out unless `is_slow`. What the page registers is forgotten
-    afterwards if `forgets`.
+    What the page registers is forgotten afterwards if `forgets`.
     """
     found, names, printed = blocks(page), {"__name__": "__main__"}, ""
     write_files(page, folder)
@@ -102,7 +100,7 @@ def run_page(page, folder, *, is_slow=False, forgets=True):
             if block.language != "python":
                 continue
             code = compile("\n" * (block.line - 1) + block.text, page, "exec")  # lines of errors are those of the page
-            if block.mark == "fragment" or (block.mark == "slow" and not is_slow):
+            if block.mark == "fragment":
                 continue
             output = io.StringIO()
             with contextlib.redirect_stdout(output):

@@ -20,7 +20,6 @@ from journeyman.inference import INFERENCE
 from journeyman.learner import LearnerSettings
 
 PYTHON = [page for page in pages() if blocks(page, "python")]
-SLOW = [page for page in PYTHON if any(block.mark == "slow" for block in blocks(page))]
 LANGUAGES = ("bash", "console", "csv", "dockerfile", "json", "jsonl", "python", "sh", "text", "toml")
 OPTIONS = {  # what **options of a function may be
     "infer": {option for method in INFERENCE.values() for option in method.options},
@@ -90,13 +89,6 @@ def test_python_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
     found = run_page(page, tmp_path)
     if page in ALSO:
         ALSO[page](*found)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", SLOW)
-def test_slow_python_runs_too(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run_page(page, tmp_path, is_slow=True)
 
 
 @pytest.mark.parametrize("page", [page for page in PYTHON if any(block.mark for block in blocks(page, "python"))])

@@ -11,20 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from journeyman.errors import InputError
+from journeyman.wording import JSON_KINDS
 
 Schema = dict[str, Any]
 START = "<!-- made by: python -m journeyman.studio.reference docs/studio-api.md -->"
 END = "<!-- end of what is made -->"
 UNDER = "/api/studies/{study}/"
 NO_LIMIT = 10**9  # limits from here on only guard the server
-KINDS = {  # one, and several
-    "string": ("text", "texts"),
-    "integer": ("whole number", "whole numbers"),
-    "number": ("number", "numbers"),
-    "boolean": ("true or false", "(true or false)"),
-    "array": ("list", "lists"),
-    "null": ("null", "null"),
-}
 LIMITS = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to", "exclusiveMaximum": "and below"}
 SIZES = {"maxLength": "at most {} characters", "maxItems": "at most {}", "maxProperties": "at most {}"}
 
@@ -171,11 +164,11 @@ def kind_of(value: Schema, *, is_many: bool = False) -> str:
     elif "enum" in value:
         words = choice(f"`{option}`" for option in value["enum"])
     elif "items" in value:
-        words = f"{KINDS['array'][is_many]} of {grouped(value['items'])}"
+        words = f"{JSON_KINDS['array'][is_many]} of {grouped(value['items'])}"
     elif "additionalProperties" in value:
         words = f"object of {grouped(value['additionalProperties'])}"
     else:
-        words = KINDS[value["type"]][is_many]
+        words = JSON_KINDS[value["type"]][is_many]
     default = value.get("default")
     return f"{words}{limits(value)}" + ("" if default in (None, {}) else f"; default `{str(default).lower()}`")
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from journeyman.cli.schemas import FILES, SCHEMAS, SHARED
 from journeyman.cli.schemas.language import Schema
+from journeyman.wording import JSON_KINDS
 
 TITLE = """# JSON for scripts
 
@@ -16,15 +17,6 @@ The same as JSON Schema (draft 2020-12), for validators and code generators: `jo
 is made from these schemas (`python -m journeyman.cli.schemas.page > docs/json.md`). Tests check both, and what the
 commands print. Keys may be added in any version; the change log says when one is removed or changes its meaning.
 """
-KINDS = {  # one, and several
-    "string": ("text", "texts"),
-    "integer": ("whole number", "whole numbers"),
-    "number": ("number", "numbers"),
-    "boolean": ("true or false", "true or false"),
-    "object": ("record", "records"),
-    "array": ("list", "lists"),
-    "null": ("null", "null"),
-}
 
 
 def json_markdown() -> str:
@@ -74,7 +66,7 @@ def kind_of(schema: Schema, *, is_many: bool = False) -> str:
     if "type" not in schema:
         return "anything"
     types = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
-    words = [KINDS[name][is_many] for name in types]
+    words = [JSON_KINDS[name][is_many] for name in types]
     if "items" in schema:
         words[0] += f" of {grouped(schema['items'])}"
     elif isinstance(schema.get("additionalProperties"), dict):
@@ -85,7 +77,7 @@ def kind_of(schema: Schema, *, is_many: bool = False) -> str:
 def grouped(schema: Schema) -> str:
     """Return what several values are, in brackets where these are words with an "or"."""
     words = kind_of(schema, is_many=True)
-    return f"({words})" if " or " in words and words != KINDS["boolean"][1] else words
+    return f"({words})" if " or " in words and words != JSON_KINDS["boolean"][1] else words
 
 
 if __name__ == "__main__":
